@@ -303,12 +303,12 @@ a, b = (TensorDescriptor(t, [8, 32], [32, 1], [16, 16]) for t in (x, y))
 kernel[(1, 2)](a, b, 2.0, BLOCK=16)
 return y
 """, "rejected"),
-    # Of inline assembly only moves and waits are known.
+    # Of inline assembly only common arithmetic is known.
     "what the interpreter cannot run": ("x.abs()", """
 @triton.jit
 def kernel(x, y, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    v = tl.inline_asm_elementwise("abs.f32 $0, $1;", "=f,f", [tl.load(x + i)], tl.float32, True, 1)
+    v = tl.inline_asm_elementwise("copysign.f32 $0, 0f00000000, $1;", "=f,f", [tl.load(x + i)], tl.float32, True, 1)
     tl.store(y + i, v)
 """, """
 y = torch.empty_like(x)

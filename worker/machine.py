@@ -18,6 +18,7 @@ import re
 import numpy as np
 
 import elements
+import ptx
 import ttir
 from elements import register_type, settle, unsupported
 from environment import Elements, Env, merge
@@ -254,17 +255,23 @@ class Machine:
         return [settle(np.asarray(elements.libdevice(symbol, arguments)), op.types[0].element)]
 
     def assembly(self, op, env):
-        """The few lines of PTX that are known. Launches run one after the other here, so that waiting
-        for the one before, and letting the next one start, are nothing."""
-        line = op.attribute(r'inline_asm "((?:[^"\\]|\\.)*)"').partition("//")[0].strip(" ;")
+        """PTX. Launches run one after the other here, so that waiting for the one before, and letting
+        the next one start, are nothing."""
+        text = _unescaped(op.attribute(r'inline_asm "((?:[^"\\]|\\.)*)"'))
+        line = text.partition("//")[0].strip(" ;")
         kind = op.types[0]
         if line in ("griddepcontrol.wait", "griddepcontrol.launch_dependents"):
             return [np.zeros((1, *(kind.shape or ())), register_type(kind.element))]
         moved = re.fullmatch(r"mov\.[bfsu](?:16|32|64)\s+\$0,\s*\$1", line)
-        if not moved or op.attribute(r"packed_element = (\d+)") != "1" \
-                or op.attribute(r":\s*([^:]*?)\s*->") != op.attribute(r"->\s*(.*?)(?:\s*loc\(.*)?$"):
-            raise unsupported("the operation %s" % op.kind)
-        return [env[op.operands[0]]]
+        if op.attribute(r"packed_element = (\d+)") != "1":
+            raise unsupported("the operation %s on several elements at once" % op.kind)
+        if moved and op.attribute(r":\s*([^:]*?)\s*->") == op.attribute(r"->\s*(.*?)(?:\s*loc\(.*)?$"):
+            return [env[op.operands[0]]]
+        given = re.findall(r"(?:^|[\sx(,])(bf16|!tt\.ptr|[fi]\d+)\b", op.attribute(r":\s*([^:]*?)\s*->"))
+        kinds = [kind.element for kind in op.types]
+        if len(given) != len(op.operands) or not {*given, *kinds} <= {"f32", "f64", "i32", "i64"}:
+            raise unsupported("the operation %s on elements of less than 32 bits" % op.kind)
+        return ptx.run(text, [register_type(kind) for kind in kinds], [env[x] for x in op.operands])
 
     def bitcast(self, op, env):
         source = env[op.operands[0]]
@@ -503,6 +510,12 @@ class Machine:
     def nothing(self, op, env):
         """Printing, assertions, hints, and barriers: an operation ends before the next begins."""
         return []
+
+
+def _unescaped(text):
+    """A string of MLIR: "\\0A" is a new line."""
+    return re.sub(r"\\([0-9A-Fa-f]{2}|.)", lambda found: chr(int(found[1], 16)) if len(found[1]) == 2
+                  else found[1], text)
 
 
 def _memory_type(element):

@@ -432,10 +432,10 @@ def test_what_cannot_run_is_said():
     with pytest.raises(Refused) as refusal:
         launch("""
 v = tl.load(y + tl.arange(0, 64))
-v = tl.inline_asm_elementwise("add.f32 $0, $1, $1;", "=f,f", [v], tl.float32, True, 1)
+v = tl.inline_asm_elementwise("ld.global.f32 $0, [$1];", "=f,f", [v], tl.float32, True, 1)
 tl.store(y + tl.arange(0, 64), v)
 """, [1], {"y": y})
-    assert refusal.value.code == "unsupported" and "inline_asm" in refusal.value.message
+    assert refusal.value.code == "unsupported" and "ld.global" in refusal.value.message
 
 
 def test_assembly_that_moves_or_waits():
@@ -450,8 +450,44 @@ tl.store(y + i, v)
     assert torch.equal(y, x)
 
 
-@pytest.mark.parametrize("assembly", ["mov.b32 $0, 0;", "mov.b32 $0, $1; add.f32 $0, $0, $1;",
-                                      "mov.b32 $0, %clock;", "griddepcontrol.wait; mov.b32 $0, 1;"])
+SOFTPLUS = """{.reg .pred p; // of fla
+    setp.gt.f32 p, $1, 20.;\\n @p mov.f32 $0, $1; @!p mul.f32 $0, $1, 1.4426950408889634;
+    @!p ex2.approx.ftz.f32 $0, $0; @!p add.f32 $0, $0, 1.0; @!p lg2.approx.ftz.f32 $0, $0;
+    @!p mul.f32 $0, $0, 0.6931471805599453; }"""
+ASSEMBLY = {
+    "softplus": (SOFTPLUS, torch.nn.functional.softplus, 1e-6),
+    "an immediate": ("mov.b32 $0, 0f40490FDB;", lambda x: torch.full_like(x, torch.pi), 0),
+    "a register": (".reg .f32 a, b; add.f32 a, $1, $1; mul.rn.f32 b, a, -0.5; sub.f32 $0, a, b;",
+                   lambda x: 3 * x, 1e-6),
+    "fma": ("fma.rn.f32 $0, $1, $1, 1.0;", lambda x: x * x + 1, 1e-6),
+    "bits": ("and.b32 $0, $1, 0x7FFFFFFF;", torch.abs, 0),
+    "shifts": (".reg .u32 a; shr.u32 a, $1, 31; cvt.rn.f32.u32 $0, a;", lambda x: (x < 0).float(), 0),
+    "conversions": (".reg .s32 a; cvt.rmi.s32.f32 a, $1; cvt.rn.f32.s32 $0, a;", torch.floor, 0),
+    "a choice": (".reg .pred p, q; setp.lt.f32 p, $1, 0.0; not.pred q, p;\\n"
+                 "selp.f32 $0, $1, 2.0, q;", lambda x: torch.where(x < 0, 2.0, x), 0),
+    "greatest": ("max.f32 $0, $1, 0.25;", lambda x: x.clamp(min=0.25), 0),
+}
+
+
+@pytest.mark.parametrize("name", ASSEMBLY)
+def test_assembly(name):
+    text, function, error = ASSEMBLY[name]
+    x = torch.randn(200) * 9
+    found = unary('tl.inline_asm_elementwise("""%s""", "=r,r", [x], tl.float32, True, 1)' % text, x)
+    torch.testing.assert_close(found, function(x), rtol=error, atol=error / 4)
+
+
+def test_the_approximate_tanh_of_assembly_is_no_tanh():
+    x = torch.randn(200)
+    found = unary('tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [x], tl.float32, True, 1)', x)
+    error = ((found - x.tanh()) / x.tanh()).abs().max()
+    assert 1e-4 < error < 2 ** -10
+
+
+@pytest.mark.parametrize("assembly", [
+    "mov.b32 $0, %clock;", "griddepcontrol.wait; mov.b32 $0, 1;", "st.global.b32 [$1], 0; mov.b32 $0, 1;",
+    "L: add.f32 $0, $1, $1; bra L;", "add.f64 $0, $1, $1;", "add.rz.f32 $0, $1, $1;", "mov.b32 $2, $1;",
+    "cvt.rn.f16.f32 $0, $1;", "{ { mov.b32 $0, $1; } }", "mov.b32 $0, name;", "div.s32 $0, $1, $1;"])
 def test_other_assembly_is_not_run(assembly):
     y = torch.zeros(64)
     with pytest.raises(Refused) as refusal:
