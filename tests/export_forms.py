@@ -55,6 +55,18 @@ DEVICE = """
 _kw_interpreted = _kw_triton.knobs.runtime.interpret
 _kw_device = "cpu" if _kw_interpreted else "cuda"
 """
+IS_JUDGED = """
+def _kw_is_judged(device):
+    "..."
+    if device not in _kw_judged:
+        gpu = torch.cuda.get_device_properties(device)
+        _kw_judged[device] = ...
+    return _kw_judged[device]
+"""
+PROPERTIES = {"name", "total_memory", "multi_processor_count", "L2_cache_size", "regs_per_multiprocessor",
+              "shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor",
+              "max_threads_per_multi_processor", "max_threads_per_block", "warp_size", "is_integrated",
+              "is_multi_gpu_board"}
 MATCHES = """
 def _kw_matches(tensors, expected):
     "..."
@@ -66,6 +78,8 @@ def _kw_matches(tensors, expected):
     except AttributeError:
         return False
     device = -1 if _kw_interpreted else torch.cuda.current_device()
+    if not (_kw_interpreted or _kw_is_judged(device)):
+        return False
     if not {tensor.get_device() for tensor in tensors} <= {device}:
         return False
     if torch.is_autocast_enabled(_kw_device):
@@ -451,7 +465,25 @@ def check_derived(node, kernels):
     need(ast.unparse(body[3]) == "return made.tensors", body[3])
 
 
-def check_tables(node, kernels):
+def check_judged(table, function):
+    """A comparison of the capability, and of properties with literals."""
+    need(ast.unparse(table) == "_kw_judged = {}", table)
+    need(isinstance(function, ast.FunctionDef), function)
+    assignment = function.body[1].body[-1]
+    conditions, assignment.value = assignment.value, ast.Constant(value=...)
+    need(same(function, IS_JUDGED), function)
+    conditions = conditions.values if isinstance(conditions, ast.BoolOp) and isinstance(conditions.op, ast.And) \
+        else [conditions]
+    need(re.fullmatch(r"\(gpu\.major, gpu\.minor\) == \(\d+, \d\)", ast.unparse(conditions[0])), function)
+    for condition in conditions[1:]:
+        need(isinstance(condition, ast.Compare) and [type(op) for op in condition.ops] == [ast.Eq]
+             and isinstance(condition.left, ast.Attribute) and dotted(condition.left.value) == "gpu"
+             and condition.left.attr in PROPERTIES
+             and (is_int(condition.comparators[0])
+                  or type(getattr(condition.comparators[0], "value", None)) is str), condition)
+
+
+def check_tables(node):
     """Steps without launches, and comparisons of what they make."""
     need(ast.unparse(node.args) == "tensors" and not node.decorator_list and node.returns is None
          and len(node.body) == 4, node)
@@ -535,7 +567,10 @@ def check(reference, python):
         if isinstance(node, ast.FunctionDef):
             kernels[name] = parameters(node)
     need([ast.dump(node) for node in rest[:2]] == devices, rest[0] if rest else added[-1])
-    need(len(rest) >= 4 and any(same(rest[2], text) for text in matches), rest[2])
+    need(len(rest) >= 6, rest[-1])
+    check_judged(rest[2], rest[3])
+    del rest[2:4]
+    need(any(same(rest[2], text) for text in matches), rest[2])
     need(isinstance(rest[-1], ast.ClassDef), rest[-1])
     check_class(rest.pop(), kernels)
     helpers = rest[3:]
@@ -543,7 +578,7 @@ def check(reference, python):
         if helpers and same(helpers[0], text):
             helpers.pop(0)
     if helpers and helpers[0].name == "_kw_are_tables":
-        check_tables(helpers.pop(0), kernels)
+        check_tables(helpers.pop(0))
     need(not helpers, helpers)
 
 

@@ -86,6 +86,9 @@ def run(message, blobs, fds):
     if kind == "adapt":
         import operator_test
         return operator_test.adapt(message), []
+    if kind == "cut":
+        import cutting
+        return cutting.cut(message), []
     if kind == "slice":
         import compiler
         return compiler.slice_kernels(message), []

@@ -39,7 +39,7 @@ def record(request):
     recording = Recording(request)
     task = recording.run()
     return {"status": "ok", "task": task, "kernels": recording.launches.kernels,
-            "tunings": recording.tunings.listed, "asked_device": sorted(recording.recorder.asked),
+            "tunings": recording.tunings.listed,
             "seconds": time.perf_counter() - started,
             "warnings": recording.warnings}
 
@@ -319,7 +319,8 @@ class Recording:
             "format": "kernelwright.task", "version": 1,
             "target": self.profile.get("arch", "sm_90"),
             "source": {"file": self.file.name, "class": self.request.get("class") or "Model",
-                       "parameters": _parameter_names(model), "modes": self.modes},
+                       "parameters": _parameter_names(model), "modes": self.modes,
+                       "device": standins.asked_properties(self.profile, self.recorder.asked)},
             "state": [{"names": e["names"], "kind": e["kind"]} for e in self.state],
             "kernels": [{**kernel, "source": ""} for kernel in kernels],
             "init": self.init.program([], init_outputs),

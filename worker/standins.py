@@ -116,6 +116,13 @@ def device_properties(profile, asked):
         is_integrated=0, is_multi_gpu_board=0, gcnArchName="")
 
 
+def asked_properties(profile, asked):
+    """The properties named `asked`, but for the capability, which the architecture says, and for the
+    clocks and widths that Triton alone knows."""
+    known = vars(device_properties(profile, set()))
+    return {name: known[name] for name in sorted(asked) if name in known}
+
+
 # CUDA's version, where PyTorch was built without: that of PyTorch's packages.
 _CUDA_VERSION, _CUDNN_VERSION = torch.version.cuda or "12.8", 91002
 

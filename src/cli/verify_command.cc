@@ -211,8 +211,10 @@ int run_verify(const VerifyFlags& flags) {
   std::vector<std::string> files = flags.candidates;
   files.push_back(flags.model);
   Machine machine(flags.machine, files);
-  const RecordRequest reference_request =
-      request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile);
+  Verifier verifier(machine.pool, machine.executor, machine.profile);
+  const RecordRequest reference_request = verifier.without_candidate(
+      request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile),
+      flags.candidate_cls, options);
   std::vector<RecordRequest> requests;
   for (const std::string& file : flags.candidates) {
     // A candidate is called with the reference's inputs, and needs to define ModelNew only.
@@ -223,7 +225,6 @@ int run_verify(const VerifyFlags& flags) {
   machine.executor.hello();
   std::optional<Baselines> baselines;  // imports torch while the reference is recorded
   if (options.time && !flags.no_baseline) baselines.emplace("cuda", 1);
-  Verifier verifier(machine.pool, machine.executor, machine.profile);
   const Reference reference = verifier.prepare(reference_request, options);
   ScratchFolder scratch;
   if (baselines) {

@@ -333,6 +333,7 @@ Json to_json(const Task& task) {
                {{"file", task.source.file},
                 {"class", task.source.cls},
                 {"modes", task.source.modes},
+                {"device", task.source.device},
                 {"parameters", task.source.parameters}}},
               {"state", Json::array()},
               {"kernels", Json::array()},
@@ -366,6 +367,14 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
     }
   } else if (const std::string mode = source.at("mode").string(); mode != "any") {
     task.source.modes[""] = mode == "train";  // written before 0.2: the model's own mode alone
+  }
+  if (source.has("device")) {
+    for (const auto& [name, value] : source.at("device").members()) {
+      if (!value.raw().is_string() && !value.raw().is_number_integer()) {
+        value.fail("expected an integer or a string");
+      }
+      task.source.device[name] = value.raw();
+    }
   }
   for (const JsonReader& p : source.at("parameters").items()) {
     task.source.parameters.push_back(p.string());

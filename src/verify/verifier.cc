@@ -158,6 +158,28 @@ Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& o
   return reference;
 }
 
+RecordRequest Verifier::without_candidate(RecordRequest request, const std::string& candidate,
+                                          const VerifyOptions& options) {
+  if (request.text.find("class " + candidate) == std::string::npos) return request;
+  JobOutcome<std::string> rest =
+      text_without(workers_, request, candidate, options.record_deadline);
+  if (rest.fault) throw_fault(*rest.fault);
+  RecordRequest alone = request;
+  alone.text = std::move(*rest.value);
+  if (alone.text == request.text) return request;
+  std::string hashes[2];
+  for (const RecordRequest* each : {&request, &alone}) {
+    JobOutcome<BuiltTask> built = build_and_blame(workers_, *each, build_plan(options));
+    if (built.fault) throw_fault(*built.fault);
+    hashes[each == &alone] = canonical_hash(built.value->task);
+  }
+  if (hashes[0] != hashes[1]) {
+    throw InputError(request.file + ": " + request.cls + " is another model without " + candidate +
+                     ": put them into two files");
+  }
+  return alone;
+}
+
 Reference Verifier::prepare(Task task) {
   Reference reference;
   reference.task = std::move(task);

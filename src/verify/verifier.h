@@ -73,6 +73,11 @@ class Verifier {
   // Records the reference and compiles its kernels. Throws InputError with file and line if it is
   // at fault.
   Reference prepare(const RecordRequest& request, const VerifyOptions& options);
+  // Returns the request for a reference whose file defines a candidate too, without the candidate:
+  // an export holds the reference's text. Throws InputError if the two cannot be told apart, or if
+  // the rest records as another model.
+  RecordRequest without_candidate(RecordRequest request, const std::string& candidate,
+                                  const VerifyOptions& options);
   // Takes a reference that is a Task already (a fragment).
   Reference prepare(Task task);
 

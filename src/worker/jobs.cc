@@ -294,6 +294,30 @@ std::vector<JobOutcome<AdaptedTest>> adapt_tests(Workers& pool,
   return out;
 }
 
+JobOutcome<std::string> text_without(Workers& workers, const RecordRequest& request,
+                                     const std::string& cls, std::chrono::milliseconds deadline) {
+  if (auto fault = text_fault(request)) return {std::nullopt, std::move(fault)};
+  Job job;
+  job.deadline = deadline;
+  job.request.json = {{"kind", "cut"},
+                      {"source", request.text},
+                      {"file", request.file},
+                      {"class", cls},
+                      {"keeps", {request.cls, "get_inputs", "get_init_inputs"}}};
+  workers.submit(std::move(job));
+  return outcome_of<std::string>(workers.next(), "cut", request, [&](const JsonReader& in) {
+    const std::string& text = in.at("source").string();
+    std::istringstream from(request.text), left(text);
+    std::string line;
+    for (std::string wanted; std::getline(left, wanted);) {
+      while (std::getline(from, line) && line != wanted) {
+      }
+      if (!from) in.at("source").fail("has a line that the file does not have");
+    }
+    return text;
+  });
+}
+
 Job slice_job(const Recorded& recorded, const RecordRequest& request,
               std::chrono::milliseconds deadline) {
   Job job;

@@ -103,6 +103,12 @@ std::vector<JobOutcome<AdaptedTest>> adapt_tests(Workers& pool,
                                                  const std::vector<RecordRequest>& tests,
                                                  std::chrono::milliseconds deadline);
 
+// Returns the file's text without a class, such as a candidate's, and without what it alone uses
+// (worker/cutting.py). It is the file's text if there is no such class. The other lines are as they
+// were. A fault if the class of `request` uses it. No other job may be under way.
+JobOutcome<std::string> text_without(Workers& workers, const RecordRequest& request,
+                                     const std::string& cls, std::chrono::milliseconds deadline);
+
 // A slice is a kernel's source alone: what it needs of its file.
 Job slice_job(const Recorded& recorded, const RecordRequest& request,
               std::chrono::milliseconds deadline);

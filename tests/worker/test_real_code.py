@@ -317,8 +317,9 @@ answer = p.multi_processor_count == q["multiprocessor_count"] == 132
 answer = answer and torch.cuda.get_device_capability() == (9, 0) and p.L2_cache_size > 0
 """
     reply = record(client, tools, candidate(body))
-    assert reply["asked_device"] == ["L2_cache_size", "capability", "multi_processor_count"], reply
-    assert record(client, tools, candidate("answer = x.is_cuda"))["asked_device"] == []
+    asked = reply["task"]["source"]["device"]
+    assert list(asked) == ["L2_cache_size", "multi_processor_count"] and asked["multi_processor_count"] == 132
+    assert record(client, tools, candidate("answer = x.is_cuda"))["task"]["source"]["device"] == {}
 
 
 def test_a_file_that_says_another_thing_in_its_third_call_has_no_meaning(client, tools):

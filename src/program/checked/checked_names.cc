@@ -104,6 +104,24 @@ std::string checked_keyword(std::string_view name) {
   return std::string(name);
 }
 
+const std::string& checked_property(const std::string& name) {
+  static const std::set<std::string_view> properties = {"name",
+                                                        "total_memory",
+                                                        "multi_processor_count",
+                                                        "L2_cache_size",
+                                                        "regs_per_multiprocessor",
+                                                        "shared_memory_per_block",
+                                                        "shared_memory_per_block_optin",
+                                                        "shared_memory_per_multiprocessor",
+                                                        "max_threads_per_multi_processor",
+                                                        "max_threads_per_block",
+                                                        "warp_size",
+                                                        "is_integrated",
+                                                        "is_multi_gpu_board"};
+  if (!properties.contains(name)) refuse("no property of a device", name);
+  return name;
+}
+
 std::string checked_option(const std::string& name, const Json& value) {
   static const std::map<std::string, std::array<int64_t, 2>> numbers = {
       {"num_warps", {1, 64}},

@@ -29,6 +29,9 @@ const std::string& checked_class(const std::string& name);
 // Returns a name that is written before "=" in a call: a field, or a parameter of a kernel.
 std::string checked_keyword(std::string_view name);
 
+// Returns the name of a property of torch.cuda.get_device_properties().
+const std::string& checked_property(const std::string& name);
+
 // Returns "num_warps=4" for an option of docs/formats/task.md whose value is in its range.
 std::string checked_option(const std::string& name, const Json& value);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "formats/base/error.h"
+#include "program/checked/checked_names.h"
 #include "program/makers.h"
 #include "program/python/python_text.h"
 #include "program/rewrite/transform.h"
@@ -19,6 +21,35 @@ std::string literal_check(const Json& literal, const std::string& path) {
   const std::string typed = "type(" + path + ") is " + type + " and ";
   if (special && literal.front() == "nan") return typed + path + " != " + path;
   return typed + path + " == " + (special ? special_float(literal) : python_literal(literal));
+}
+
+// Kernels are judged for one kind of GPU, and for what was decided by its properties.
+std::string judged_function(const Task& task) {
+  const std::string& target = task.target;
+  const bool known =
+      target.starts_with("sm_") && target.size() >= 5 && target.size() <= 6 &&
+      std::all_of(target.begin() + 3, target.end(), [](char c) { return '0' <= c && c <= '9'; });
+  if (!known) throw InputError("export: no architecture: " + python_string(target));
+  std::string condition = "(gpu.major, gpu.minor) == (" + target.substr(3, target.size() - 4) +
+                          ", " + target.back() + ")";
+  for (const auto& [name, value] : task.source.device) {
+    condition += "\n            and gpu." + checked_property(name) + " == " + python_literal(value);
+  }
+  return R"py(
+
+_kw_judged = {}  # by GPU
+
+
+def _kw_is_judged(device):
+    """True for a GPU of the kind that the kernels were judged for."""
+    if device not in _kw_judged:
+        gpu = torch.cuda.get_device_properties(device)
+        _kw_judged[device] = (
+            )py" +
+         condition + R"py(
+        )
+    return _kw_judged[device]
+)py";
 }
 
 }  // namespace
@@ -69,7 +100,7 @@ _kw_device = "cpu" if _kw_interpreted else "cuda"
 std::string matches_function(const Task& task) {
   const std::string_view aligned =
       "                and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
-  return R"py(
+  return judged_function(task) + R"py(
 
 def _kw_matches(tensors, expected):
     """True when every tensor is on the device where kernels run and has the dtype, shape and
@@ -88,6 +119,8 @@ def _kw_matches(tensors, expected):
     except AttributeError:  # a number in the place of a tensor
         return False
     device = -1 if _kw_interpreted else torch.cuda.current_device()  # -1: of tensors on the CPU
+    if not (_kw_interpreted or _kw_is_judged(device)):
+        return False
     if not {tensor.get_device() for tensor in tensors} <= {device}:
         return False
     if torch.is_autocast_enabled(_kw_device):
@@ -136,8 +169,8 @@ std::string tables_function(const Task& task, const Program& premises) {
   const std::string steps = writer.steps("        ");
   for (size_t i = 0; i < premises.outputs.size(); ++i) {
     tables += (i ? " p" : "p") + std::to_string(i) + ",";
-    made += (i ? "\n            and " : "") + std::string("torch.equal(p") + std::to_string(i) + ", " +
-            writer.name(premises.outputs[i]) + ".to(p" + std::to_string(i) + ".device))";
+    made += (i ? "\n            and " : "") + std::string("torch.equal(p") + std::to_string(i) +
+            ", " + writer.name(premises.outputs[i]) + ".to(p" + std::to_string(i) + ".device))";
   }
   return R"py(
 

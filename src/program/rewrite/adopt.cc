@@ -44,6 +44,7 @@ class Adopter {
     if (!out_.fault.empty() || !find_state()) return std::move(out_);
     task_ = theirs_;
     task_.target = ours_.target;
+    task_.source.device.insert(ours_.source.device.begin(), ours_.source.device.end());
     task_.kernels = ours_.kernels;
     task_.derive = task_.forward = {};
     task_.result = ours_.result;

@@ -27,7 +27,8 @@ struct Adoption {
 //      become steps of `derive`, so that a packed weight follows the weight.
 // It is a fault if a random operator is left among these steps.
 //
-// Tables that either of them uses are premises (tables.h).
+// Tables that either of them uses are premises (tables.h), and so are properties of the device that
+// either of them read.
 //
 // A derived tensor that forward writes (scratch) is made in each call. So no call finds what an
 // earlier one left, and threads and streams share nothing that is written.

@@ -56,8 +56,8 @@ class EqualNumbers {
       const ValueId target = call.mutated.front();
       const int storage = init_.values[target].storage;
       const bool fills = is_one_of(call.op, {"zero_", "fill_", "copy_"});
-      const bool equal =
-          from_equal && is_whole(target) && (fills || (cls == OpClass::kPointwise && holds(target)));
+      const bool equal = from_equal && is_whole(target) &&
+                         (fills || (cls == OpClass::kPointwise && holds(target)));
       for (ValueId id : call.mutated) equal_.erase(init_.values[id].storage);
       if (equal) equal_.insert(storage);
       return;

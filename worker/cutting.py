@@ -1,0 +1,101 @@
+"""The `cut` job: a file with a model and a candidate in, the same file without the candidate out.
+
+The candidate is a class. With it go the statements that it alone uses, and those that use it. What the
+model, get_inputs and get_init_inputs use stays as it is, and so does every other line.
+"""
+
+import ast
+import io
+
+from loading import parse
+from refusal import Refused
+
+
+def cut(request):
+    """The reply {"source"}, or Refused if the model uses the candidate."""
+    source, candidate, file = request["source"], request["class"], request["file"]
+    body = parse(source, file).body
+    module = _Module(body)
+    target = module.makers.get(candidate, set())
+    if not target:
+        return {"status": "ok", "source": source}
+    wanted = set().union(*(module.makers.get(name, set()) for name in request["keeps"]))
+    of_candidate = module.reach(target)
+    for place in range(len(body)):
+        if target & module.reach({place}):
+            of_candidate.add(place)
+        elif not module.is_definition(place):
+            wanted.add(place)  # who knows what it does
+    kept = module.reach(wanted)
+    if kept & target:
+        line = body[min(kept & target)].lineno
+        raise Refused("unsupported", "%s uses %s, which is to be judged against it"
+                      % (" or ".join(request["keeps"]), candidate), file, line)
+    return {"status": "ok", "source": _without(source, body, of_candidate - kept, file)}
+
+
+class _Module:
+    """Which statements of a module use which."""
+
+    def __init__(self, body):
+        self.body = body
+        self.makers = {}  # name -> places of the statements that give it a meaning
+        for place, statement in enumerate(body):
+            for name in _names_made(statement):
+                self.makers.setdefault(name, set()).add(place)
+        self.uses = [set().union(*(self.makers.get(name, set()) for name in _names(statement)))
+                     for statement in body]
+
+    def is_definition(self, place):
+        statement = self.body[place]
+        return isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import,
+                                      ast.ImportFrom)) and not _is_future(statement) \
+            or isinstance(statement, (ast.Assign, ast.AnnAssign)) and bool(_names_made(statement))
+
+    def reach(self, places):
+        """The places of these statements and of what they use."""
+        seen, open_places = set(), list(places)
+        while open_places:
+            place = open_places.pop()
+            if place not in seen:
+                seen.add(place)
+                open_places += self.uses[place]
+        return seen
+
+
+def _is_future(statement):
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _names(statement):
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _names_made(statement):
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    made = set()
+    for node in ast.walk(statement):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            made |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            made.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            made.add(node.id)
+    return made
+
+
+def _lines(statement):
+    """The lines of a statement, with its decorators."""
+    first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", []))])
+    return range(first, statement.end_lineno + 1)
+
+
+def _without(source, body, places, file):
+    gone = {line for place in places for line in _lines(body[place])}
+    for place, statement in enumerate(body):
+        if place not in places and gone & set(_lines(statement)):
+            raise Refused("unsupported", "a line has a statement of the model and one of the candidate",
+                          file, statement.lineno)
+    lines = io.StringIO(source, newline="").readlines()  # as Python counts them, with their ends
+    return "".join(line for number, line in enumerate(lines, 1) if number not in gone)
