@@ -152,10 +152,10 @@ struct TaskSource {
   // Modules that forward asks whether they are in training mode, and what they say. Attribute paths;
   // the model itself is "".
   std::map<std::string, bool> modes;
+  std::vector<std::string> parameters;
   // Properties of the device that the program read, by PyTorch's names: integers and strings. What
   // it read of the capability follows from the target.
   std::map<std::string, Json> device;
-  std::vector<std::string> parameters;
   bool operator==(const TaskSource&) const = default;
 };
 

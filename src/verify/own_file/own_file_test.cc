@@ -15,7 +15,7 @@ using Status = JobResult::Status;
 // relu of one input by PyTorch, with two weights that it does not use.
 Task program() {
   Task task;
-  task.source = {"model.py", "Model", "any", {"x"}};
+  task.source = {"model.py", "Model", {}, {"x"}};
   Program& p = task.forward;
   for (int i = 0; i < 2; ++i) p.values.push_back({DType::kFloat32, {8}, {1}, 0, i});
   p.inputs = {0};
