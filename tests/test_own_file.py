@@ -59,6 +59,9 @@ CANDIDATES = {
     # Recorded three times: what it does from the fourth call on no recording sees.
     "counts": (but("return y", "return y if self.calls < 4 else y * 2"), "other", "call 4 (as constructed): "),
     "knows": (but("return y", "return y if x.__class__.__name__ != 'Tensor' else y + 1"), "other", "call 1 "),
+    "stops": (but("z = self.layer(x)", "if self.calls > 4:\n            return torch.relu(self.layer(x))\n"
+                                       "        z = self.layer(x)"),
+              "other", "call 5 (weights changed): use of kernels is none instead of some"),
     # Of the weights that it was constructed with: the program follows the weights, and this does not.
     "copies": (but("self.calls = 0", "self.calls = 0\n        self.w = self.layer.weight.detach().clone()")
                .replace("self.layer(x)", "torch.nn.functional.linear(x, self.w, self.layer.bias)"),
@@ -69,7 +72,7 @@ CANDIDATES = {
                "other", "call 5 raises AssertionError: enough"),
     "hangs": (but("z = self", "while self.calls == 5: pass\n        z = self"), "not tried", "took longer than 10 s"),
     # More than an answer may have, or than can be sent in the time.
-    "floods": (but("return y", "return y if self.calls < 4 else y.repeat(1 << 20, 1)"), "not tried", "8 (candidate): "),
+    "floods": (but("return y", "return y if self.calls < 4 else y.repeat(1 << 20, 1)"), "not tried", "(candidate): "),
     "wrong": (but("return y", "return y * 2"), "not tried", ""),
 }
 

@@ -69,7 +69,7 @@ def _of_trees(runs, a, b, depth):
                 return "[%s]%s" % (name, difference)
         return ""
     if "literal" in a and "literal" in b:
-        return "" if a["literal"] == b["literal"] else " is another value"
+        return "" if a["literal"] == b["literal"] else " is %s instead of %s" % (b["literal"], a["literal"])
     return " is another structure"
 
 

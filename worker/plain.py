@@ -30,7 +30,7 @@ MOST_DEPTH = 32  # of containers in a result
 
 def run(request):
     """The reply to a run request and its blobs, or Refused if the reference is at fault."""
-    _interpreted_triton()
+    launches = _interpreted_triton()
     with plain_process(), torch.no_grad():
         data = Data(request)
         blobs = []
@@ -41,7 +41,9 @@ def run(request):
                 for name, tensor in weights:
                     tensor.copy_(state.weights[name])
                 for arguments in state.arguments:
+                    launches.clear()
                     calls.append(_call(model, arguments, weights, len(calls), blobs))
+                    calls[-1]["use of kernels"] = {"literal": "some" if launches else "none"}
         except BaseException as error:  # the file's own, whatever it is
             raised = one_line(error)
     return {"status": "ok", "calls": calls, "raised": raised}, blobs
@@ -49,13 +51,23 @@ def run(request):
 
 def _interpreted_triton():
     """Triton decides where its functions are defined whether its interpreter runs them: it is imported
-    again. Nothing is timed: of several configurations the first is taken."""
+    again. Nothing is timed: of several configurations the first is taken. Returns the list of kernels
+    launched so far, which a file may launch none of when nothing records it."""
     os.environ["TRITON_INTERPRET"] = "1"
     for name in list(sys.modules):
         if name.partition(".")[0] == "triton" and not name.startswith("triton._C"):
             del sys.modules[name]
     from triton.runtime.driver import driver
+    from triton.runtime.interpreter import InterpretedFunction
     driver.set_active(_NoDevice())
+    launches, run_kernel = [], InterpretedFunction.run
+
+    def counted(kernel, *args, **kwargs):
+        launches.append(kernel)
+        return run_kernel(kernel, *args, **kwargs)
+
+    InterpretedFunction.run = counted
+    return launches
 
 
 class _NoDevice:

@@ -77,9 +77,12 @@ def compare(client):
 
 @pytest.fixture(scope="module")
 def reference(client):
-    reply, blobs = client.run(request_of(REFERENCE, "Model", OWN_WEIGHTS))
+    """A run of the reference with a kernel in it, as an export is."""
+    export = REFERENCE.replace("import torch\n", KERNEL[:KERNEL.index("class ModelNew")], 1).replace(
+        "        return torch.relu(self.fc(x)) * self.scale\n", KERNEL[KERNEL.index("        z ="):].replace("first", "fc"))
+    reply, blobs = client.run(request_of(export, "Model", OWN_WEIGHTS))
     assert reply["status"] == "ok" and reply["raised"] is None and len(reply["calls"]) == 6, reply
-    assert set(reply["calls"][0]) == {"result", "state calls"}
+    assert set(reply["calls"][0]) == {"result", "state calls", "use of kernels"}
     return reply, blobs
 
 
@@ -90,7 +93,14 @@ def test_a_file_is_run_with_the_references_weights_and_inputs(run, compare, refe
 
 
 def test_two_runs_are_equal_to_the_bit(run, reference):
-    assert run(REFERENCE, cls="Model", weights=OWN_WEIGHTS)[1] == reference[1]
+    assert run(KERNEL)[1] == reference[1]
+
+
+def test_a_file_that_launches_no_kernel_does_something_else(run, compare, reference):
+    found = run(REFERENCE, cls="Model", weights=OWN_WEIGHTS)
+    assert found[1] == reference[1]
+    assert compare(reference, found)["difference"] \
+        == "call 1 (as constructed): use of kernels is none instead of some"
 
 
 @pytest.mark.parametrize("change, says", [
@@ -102,6 +112,7 @@ def test_two_runs_are_equal_to_the_bit(run, reference):
     (("return y", "return y[:4]"), "call 1 (as constructed): result is float32 [4, 16] instead of"),
     (("return y", "return float(y.sum())"), "call 1 (as constructed): result is another structure"),
     (("return y", "return y / 0"), "call 1 (as constructed): result has NaN or infinity elsewhere"),
+    (("return y", "return 3"), "call 1 (as constructed): result is another structure"),
     (("self.count += 1", "pass"), "call 1 (as constructed): state calls is not changed"),
     (("self.count += 1", "self.count += 2"), "call 1 (as constructed): state calls is off"),
     (("return y", "x.zero_(); return y"), "call 1 (as constructed): argument 0 is changed"),
