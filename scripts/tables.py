@@ -19,6 +19,7 @@ import check_arrows
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/results.md", "docs/performance.md", "docs/timing.md",
+             "docs/real-kernels.md",
              "docs/numerics-runs.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
              "docs/formats/conversations.md", "models/embedded/README.md"]
 
@@ -622,7 +623,36 @@ def figures(topic: str) -> str:
 
 
 TOPICS = dict.fromkeys(row["topic"] for row in data_of("results.json"))
+def real_kernel_rows():
+    return [json.loads(line) for line in (ROOT / "bench/cpu/real_kernels.jsonl").read_text().splitlines()]
+
+
+def real_kernels() -> str:
+    """Kernels of public libraries by library, from bench/cpu/real_kernels.jsonl."""
+    lines = ["| library | version | kernels | accepted | rejected |", "|---|---|---|---|---|"]
+    rows = real_kernel_rows()
+    for library in [*sorted({row["library"] for row in rows}), None]:
+        found = [row for row in rows if library in (row["library"], None)]
+        accepted = sum(row["outcome"] == "accepted" for row in found)
+        name, version = (library.replace("_", "-"), found[0]["version"]) if library else ("all", "")
+        lines.append("| %s | %s | %d | %d | %d |"
+                     % (name, version, len(found), accepted, len(found) - accepted))
+    return "\n".join(lines)
+
+
+def real_kernels_rejected() -> str:
+    """Which of them are rejected, and why that is right."""
+    lines = ["| kernel | stage | verdict | why it is right |", "|---|---|---|---|"]
+    for row in real_kernel_rows():
+        if row["outcome"] != "accepted":
+            lines.append("| %s: `%s` | %s | %s | %s |" % (
+                row["library"].replace("_", "-"), row["calls"][0], row["stage"],
+                row["reason"].replace("|", "\\|"), " ".join(row["why"].split())))
+    return "\n".join(lines)
+
+
 TABLES = {"folders": check_arrows.folders, "corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
+          "real_kernels": real_kernels, "real_kernels_rejected": real_kernels_rejected,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),

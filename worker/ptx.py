@@ -84,23 +84,20 @@ class _Lines:
             raise unsupported("the PTX statement %s" % text.split("\n")[0])
         negated, predicate, opcode, rest = matched.groups()
         target, *operands = [part.strip() for part in rest.split(",")]
-        value = self.value(opcode, operands)
-        if predicate:
-            chosen = self.registers[predicate] ^ bool(negated)
-            before = self.registers.get(target, np.zeros(1, value.dtype))
-            before = before if before.dtype == value.dtype else before.view(value.dtype)
-            value = np.where(chosen, value, before)
+        try:
+            value = self.value(opcode, operands)
+            if predicate:
+                chosen = self.registers[predicate] ^ bool(negated)
+                before = self.registers.get(target, np.zeros(1, value.dtype))
+                before = before if before.dtype == value.dtype else before.view(value.dtype)
+                value = np.where(chosen, value, before)
+        except (KeyError, ValueError, TypeError, IndexError, OverflowError):
+            raise unsupported("the PTX instruction %s" % opcode) from None
         self.registers[target] = value
 
     def value(self, opcode, operands):
         name, *words = opcode.split(".")
         kind = words[-1] if words else ""
-        try:
-            return self.known(name, words, kind, operands)
-        except (KeyError, ValueError, TypeError, IndexError):
-            raise unsupported("the PTX instruction %s" % opcode) from None
-
-    def known(self, name, words, kind, operands):
         if name == "setp":
             compared, = set(words) - {kind, "ftz"}
             return _COMPARED[compared](*self.read(operands, kind))

@@ -133,6 +133,8 @@ class bev_pool:
 
 
 class nms:
+    """The number of boxes that are left depends on the data, so no program has its shape."""
+
     def inputs():
         return [torch.cat((rand(12, 2), rand(12, 2) + 1), -1), rand(12)]
 
@@ -146,6 +148,8 @@ class nms:
 
 
 class paged_attention:
+    """The parts of a sequence are put together by log-sum-exps that are kept in half precision."""
+
     def inputs():
         return [half(2, 4, 32), half(8, 16, 2, 32), half(8, 16, 2, 32),
                 torch.tensor([[3, 1, 0, 6], [5, 2, 7, 4]], dtype=torch.int32),

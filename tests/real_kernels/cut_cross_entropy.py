@@ -4,6 +4,8 @@ from torch import rand, randint, randn
 
 
 class cce_lse:
+    """Its locks are torch.uint32, a type that programs do not have."""
+
     def inputs():
         return [randn(32, 64, dtype=torch.float16), randn(96, 64, dtype=torch.float16)]
 

@@ -8,6 +8,8 @@ os.environ["GEMS_VENDOR"] = "nvidia"  # else the library runs programs to find o
 
 
 class softmax:
+    """The alignment of addresses chooses a compiled kernel (`data_ptr() % 16`). Addresses are no part of a program."""
+
     def inputs():
         return [randn(6, 96)]
 
@@ -20,6 +22,8 @@ class softmax:
 
 
 class rms_norm:
+    """The alignment of addresses chooses a compiled kernel (`data_ptr() % 16`). Addresses are no part of a program."""
+
     def inputs():
         return [randn(6, 96), randn(96)]
 

@@ -46,6 +46,8 @@ class layer_norm:
 
 
 class layer_norm_dquant:
+    """It adds 0.5 and cuts off, which rounds negative numbers up: -1.2 becomes 0."""
+
     def inputs():
         return [randn(6, 96), randn(96), randn(96)]
 

@@ -487,7 +487,8 @@ def test_the_approximate_tanh_of_assembly_is_no_tanh():
 @pytest.mark.parametrize("assembly", [
     "mov.b32 $0, %clock;", "griddepcontrol.wait; mov.b32 $0, 1;", "st.global.b32 [$1], 0; mov.b32 $0, 1;",
     "L: add.f32 $0, $1, $1; bra L;", "add.f64 $0, $1, $1;", "add.rz.f32 $0, $1, $1;", "mov.b32 $2, $1;",
-    "cvt.rn.f16.f32 $0, $1;", "{ { mov.b32 $0, $1; } }", "mov.b32 $0, name;", "div.s32 $0, $1, $1;"])
+    "cvt.rn.f16.f32 $0, $1;", "@q mov.b32 $0, $1;", ".reg .pred p, q; setp.lt.f32 p|q, $1, 0.0; @p mov.b32 $0, $1;",
+    ".reg .pred p; setp.lt.f32 p, $1, 0.0; mov.b32 $0, p;", ".reg .f64 d; cvt.f64.f32 d, $1; mov.b32 $0, d;", "{ { mov.b32 $0, $1; } }", "mov.b32 $0, name;", "div.s32 $0, $1, $1;"])
 def test_other_assembly_is_not_run(assembly):
     y = torch.zeros(64)
     with pytest.raises(Refused) as refusal:
