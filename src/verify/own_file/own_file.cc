@@ -57,8 +57,12 @@ FileReport try_file(Workers& workers, const RecordRequest& request,
   for (const StateEntry& entry : program.state) {
     if (!entry.names.empty()) own.emplace_back(entry.names.front(), entry.names.front());
   }
-  const RecordRequest request_of_ours = request_of_export(request, program);
-  const JobOutcome<PlainRun> ours = run(request_of_ours, own);
+  JobOutcome<PlainRun> ours;
+  try {
+    ours = run(request_of_export(request, program), own);
+  } catch (const InputError& error) {
+    return not_tried(std::string("the program cannot be exported: ") + error.what());
+  }
   const std::string fault = ours.fault ? ours.fault->text() : ours.value->raised;
   if (!fault.empty()) return not_tried("the exported program does not run on a CPU: " + fault);
   const JobOutcome<std::string> difference =

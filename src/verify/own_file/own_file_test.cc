@@ -53,7 +53,7 @@ class OwnFile : public testing::Test {
       return answers_.at(request["kind"] == "run" ? request["file"].get<std::string>() : "compare");
     });
     const FileReport out =
-        try_file(workers, request_, {{"w", "fc.weight"}}, program(), std::chrono::seconds(7));
+        try_file(workers, request_, {{"w", "fc.weight"}}, program_, std::chrono::seconds(7));
     kinds_ = workers.kinds;
     return out;
   }
@@ -64,6 +64,7 @@ class OwnFile : public testing::Test {
   }
 
   RecordRequest request_;
+  Task program_ = program();
   std::map<std::string, JobResult> answers_;
   std::vector<Json> requests_;
   std::vector<std::string> kinds_;
@@ -132,6 +133,13 @@ TEST_F(OwnFile, WhoseWorkerTalksNonsenseIsNotTried) {
   EXPECT_EQ(tried().does, FileDoes::kNotTried);
   answers_["compare"] = failed_result(Status::kFailed, "ValueError: no such tensor");
   expect(FileDoes::kNotTried, "candidate.py: ValueError: no such tensor");
+}
+
+TEST_F(OwnFile, IsNotTriedWhereThereIsNoExport) {
+  program_.source.cls = "no name";
+  const FileReport report = tried();
+  EXPECT_EQ(report.does, FileDoes::kNotTried);
+  EXPECT_TRUE(report.reason.starts_with("the program cannot be exported: ")) << report.reason;
 }
 
 TEST_F(OwnFile, IsNotTriedWhereTheExportDoesNotRun) {
