@@ -351,12 +351,13 @@ class Recorder(TorchDispatchMode):
             return None
         with _disable_current_modes():
             results = func(*real, **kwargs)
-        single = isinstance(results, torch.Tensor)
+            single = isinstance(results, torch.Tensor)
+            results = [data.contiguous() for data in ([results] if single else results)]
         made = []
-        for data in [results] if single else results:
+        for data in results:
             tensor = self.shortcuts.new(data.shape, data.dtype)
             self.kept += [data, tensor]
-            self.constants[tensor_key(tensor)] = data.contiguous()
+            self.constants[tensor_key(tensor)] = data
             made.append(tensor)
         return made[0] if single else tuple(made)
 
