@@ -70,8 +70,9 @@ def record(binary, file):
     if process.returncode == 0 and done:
         steps = sum(line.startswith("  ") for line in process.stdout.splitlines())
         return {"steps": steps, "seconds": int(done[1]) / 1e3, "wall": wall}
-    reason = (process.stderr.strip() or process.stdout.strip()).replace(str(file), file.name)
-    return {"stage": "record", "reason": reason.splitlines()[-1] if reason else "no answer", "wall": wall}
+    said = (process.stderr + process.stdout).replace(str(file), file.name).splitlines()
+    reason = next((line for line in said if line.startswith("error: ")), "error: no answer")
+    return {"stage": "record", "reason": reason.removeprefix("error: "), "wall": wall}
 
 
 def version_of(library):

@@ -208,7 +208,7 @@ TRANSFORMERS = {
     "BlipVisionModel": hidden(f"BlipVisionModel(BlipVisionConfig({VISION}))", 32),
     "ViltModel": text_and_image(
         f"ViltModel(ViltConfig({TEXT}, image_size=32, patch_size=8))", "last_hidden_state",
-        "chooses the patches that the mask leaves by nonzero, whose number depends on data"),
+        "chooses the patches that the mask leaves, and their number depends on data"),
     # series
     "PatchTSTModel": sound(
         "PatchTSTModel(PatchTSTConfig(num_input_channels=3, context_length=32, patch_length=4, patch_stride=4, "
