@@ -143,12 +143,21 @@ def judge(kernels, packages, flags):
         return {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
 
 
+def _others(path, found, only):
+    """The lines of an earlier run on kernels that this one left out."""
+    judged = {(row["library"], row["kernel"]) for row in found}
+    lines = path.read_text().splitlines(keepends=True) if only and path.exists() else []
+    rows = [(json.loads(line), line) for line in lines]
+    return "".join(line for row, line in rows if (row["library"], row["kernel"]) not in judged)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--packages", type=pathlib.Path, required=True,
                         help="folder that the libraries are installed in")
     parser.add_argument("--only", nargs="+", default=(), metavar="LIBRARY[.KERNEL]")
-    parser.add_argument("--out", type=pathlib.Path, help="file of results (default: printed)")
+    parser.add_argument("--out", type=pathlib.Path, help="file of results (default: printed); with --only, "
+                        "lines of other kernels are kept")
     parser.add_argument("--install", action="store_true", help="install them there, and judge nothing")
     parser.add_argument("--write", type=pathlib.Path, metavar="FOLDER",
                         help="write the model files and candidates there, and judge nothing")
@@ -178,7 +187,7 @@ def main():
             "seconds": row.get("seconds")})
     text = "".join(json.dumps(row) + "\n" for row in found)
     if given.out:
-        given.out.write_text(text)
+        given.out.write_text(text + _others(given.out, found, given.only))
     else:
         print(text, end="")
     for row in found:

@@ -659,7 +659,7 @@ class attn_decoding:
 
 
 class attnres:
-    """A table of addresses of the tensors is made on the host. Another call has other addresses."""
+    """It asserts that addresses are multiples of 16. Addresses are no part of a program."""
 
     def inputs():
         return [randn(32), randn(2, 10, 32), randn(2, 10, 32), randn(2, 10, 32), randn(32)]

@@ -210,7 +210,7 @@ class fused_ce_tvd:
 
 
 class cross_entropy:
-    """The number of labels that count is read on the host (`.item()`), and decides what is launched."""
+    """The number of labels that count is read on the host (`.item()`). A program reads no values there."""
 
     def inputs():
         return [randn(6, 40), randint(0, 40, (6,))]
