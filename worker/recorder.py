@@ -222,11 +222,13 @@ class Recording:
         readers = self._launches_on_inputs(input_storages, kept)
         steps, storages = self.warm.steps_behind(values, without=readers)
         filled = set().union(*(_fills(step) for step in steps))
-        # What nothing has filled is a place for a kernel's pointer, if only kernels are given it. If
-        # one reads it, the trial shows it.
+        # What nothing has filled is a place for a kernel's pointer, if only kernels are given it, the
+        # same ones in each call. If one reads it, the trial shows it.
         seen = {value.storage for value in results}
         seen |= {value.storage for step in self.forward.steps if not isinstance(step, Launch)
                  for value in step.reads()}
+        seen |= {storage for storage in kept - filled
+                 if self._takers(self.warm, storage) != self._takers(self.forward, storage)}
         if storages & input_storages or any(
                 value.storage in (kept - filled) & seen for step in readers for value in step.reads()):
             raise Refused("survives", "a tensor that depends on the inputs of one call is used by "
@@ -237,6 +239,12 @@ class Recording:
                     raise Refused("survives", "a tensor that depends on a buffer's value in one "
                                   "call is used by the next", self.file.name, None)
         return steps, values
+
+    @staticmethod
+    def _takers(tape, storage):
+        """The kernels that are launched on a storage, in order."""
+        return [step.kernel for step in tape.steps if isinstance(step, Launch)
+                and storage in {value.storage for value in step.reads()}]
 
     def _launches_on_inputs(self, input_storages, kept):
         """Returns the warm-up's launches on tensors that depend on the inputs. They are taken to read
