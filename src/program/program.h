@@ -149,8 +149,8 @@ struct StateEntry {
 
 struct TaskSource {
   std::string file, cls;
-  // Modules that forward asks whether they are in training mode, and what they say. Attribute paths;
-  // the model itself is "".
+  // Modules that forward asks whether they are in training mode, and what they say. Attribute
+  // paths; the model itself is "".
   std::map<std::string, bool> modes;
   std::vector<std::string> parameters;
   // Properties of the device that the program read, by PyTorch's names: integers and strings. What
