@@ -468,8 +468,10 @@ def check_derived(node, kernels):
 def check_judged(table, function):
     """A comparison of the capability, and of properties with literals."""
     need(ast.unparse(table) == "_kw_judged = {}", table)
-    need(isinstance(function, ast.FunctionDef), function)
+    need(isinstance(function, ast.FunctionDef) and len(function.body) == 3
+         and isinstance(function.body[1], ast.If), function)
     assignment = function.body[1].body[-1]
+    need(isinstance(assignment, ast.Assign), assignment)
     conditions, assignment.value = assignment.value, ast.Constant(value=...)
     need(same(function, IS_JUDGED), function)
     conditions = conditions.values if isinstance(conditions, ast.BoolOp) and isinstance(conditions.op, ast.And) \

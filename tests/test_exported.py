@@ -5,6 +5,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 import warnings
 
 import pytest
@@ -158,12 +159,23 @@ def test_a_number_for_a_tensor_runs_the_original(trees):
 def test_autocast_runs_the_original(trees, monkeypatch):
     """It would have the original compute in another dtype."""
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(trees, "_kw_judged", {0: True})
     assert trees._kw_matches((), ())
     torch.set_autocast_enabled("cuda", True)
     try:
         assert not trees._kw_matches((), ())
     finally:
         torch.set_autocast_enabled("cuda", False)
+
+
+def test_another_kind_of_gpu_runs_the_original(trees, monkeypatch):
+    """The kernels are judged on one, which had certain properties."""
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    for capability, matches in (((9, 0), True), ((10, 0), False), ((9, 1), False)):
+        monkeypatch.setattr(trees, "_kw_judged", {})
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: types.SimpleNamespace(
+            major=capability[0], minor=capability[1]))
+        assert trees._kw_matches((), ()) == matches
 
 
 def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):

@@ -79,7 +79,6 @@ std::vector<Tuning> tunings_from_json(const JsonReader& in) {
 Recorded recorded_from_json(const JsonReader& in) {
   Recorded recorded;
   recorded.task = task_from_json(in.at("task"), nullptr);
-  mark_premises(recorded.task);
   recorded.seconds = in.at("seconds").number();
   if (in.has("warnings")) {
     for (const JsonReader& warning : in.at("warnings").items()) {
@@ -418,6 +417,7 @@ JobOutcome<Task> runnable_task(Task task, const RecordRequest& request) {
     return {std::nullopt, invalid_answer("compile", error.what(), request)};
   }
   if (auto fault = resources_fault(task, request)) return {std::nullopt, std::move(fault)};
+  mark_premises(task);  // now it is known what launches write
   return {std::move(task), std::nullopt};
 }
 

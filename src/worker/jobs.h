@@ -123,8 +123,8 @@ Job compile_job(const Recorded& recorded, const std::vector<size_t>& places,
 JobOutcome<std::vector<Kernel>> compiled_kernels(const JobResult& result, const Recorded& recorded,
                                                  const std::vector<size_t>& places,
                                                  const RecordRequest& request);
-// Returns the task if it is a valid one that the device of `request` can run. A fault that
-// cannot_run() when a kernel needs more shared memory than the device has.
+// Returns the task, with its premises, if it is a valid one that the device of `request` can run. A
+// fault that cannot_run() when a kernel needs more shared memory than the device has.
 JobOutcome<Task> runnable_task(Task task, const RecordRequest& request);
 
 // How a file is run in plain Python (worker/plain.py). The data depends on the seed and the

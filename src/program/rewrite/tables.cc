@@ -32,12 +32,12 @@ bool makes_equal_numbers(const AtenCall& call) {
 // Follows which storages hold equal numbers through the steps of a constructor.
 class EqualNumbers {
  public:
-  explicit EqualNumbers(const Program& init) : init_(init) {
+  EqualNumbers(const Program& init, const std::vector<Kernel>& kernels) : init_(init) {
     for (const Step& step : init.steps) {
       if (const auto* call = std::get_if<AtenCall>(&step)) {
         follow(*call);
       } else {
-        for (ValueId id : step_writes(step, {})) equal_.erase(init.values[id].storage);
+        for (ValueId id : step_writes(step, kernels)) equal_.erase(init.values[id].storage);
       }
     }
   }
@@ -101,7 +101,7 @@ std::vector<bool> tables(const Task& task) {
     if (task.state[i].kind == "parameter") changing.insert(init.values[init.outputs[i]].storage);
   }
   const StepHistory history(init, task.kernels);
-  const EqualNumbers equal(init);
+  const EqualNumbers equal(init, task.kernels);
   const std::set<int> written = written_storages(task.forward, task.kernels);
   std::vector<bool> out;
   for (size_t i = 0; i < task.state.size(); ++i) {

@@ -38,6 +38,14 @@ class Constructor {
     task_.init.values[id].shape = {kLength / 2};
     return id;
   }
+  void launch_on(ValueId id) {
+    Kernel kernel;
+    kernel.name = "k";
+    kernel.params = {{"to", "*fp32"}};
+    kernel.compiled = Compiled{.writes = {0}};
+    task_.kernels = {kernel};
+    task_.init.steps.push_back(Launch{0, {1, 1, 1}, {{ValueRef{id}}}});
+  }
   void hold(ValueId id, const std::string& kind) {
     task_.state.push_back({{"held" + std::to_string(task_.state.size())}, kind});
     task_.init.outputs.push_back(id);
@@ -132,6 +140,14 @@ TEST(Tables, AreNotMadeOfParametersAndShareNoMemoryWithThem) {
     EXPECT_EQ(tables(constructor.task()), (std::vector<bool>{false, false}));
     EXPECT_EQ(varied_state(constructor.task()), (std::vector<int>{0, 1}));
   }
+}
+
+TEST(Tables, AreNotMadeByKernels) {
+  Constructor constructor;
+  const ValueId grid = constructor.zeros();
+  constructor.launch_on(grid);
+  constructor.hold(grid, "constant");
+  EXPECT_FALSE(tables(constructor.task()).at(0));
 }
 
 TEST(Tables, AreNotWrittenByForward) {
