@@ -31,7 +31,10 @@ def cut(request):
         line = body[min(kept & target)].lineno
         raise Refused("unsupported", "%s uses %s, which is to be judged against it"
                       % (" or ".join(request["keeps"]), candidate), file, line)
-    return {"status": "ok", "source": _without(source, body, of_candidate - kept, file)}
+    gone = of_candidate - kept
+    # What neither uses may need what goes.
+    gone |= {place for place in range(len(body)) if place not in kept and module.reach({place}) & gone}
+    return {"status": "ok", "source": _without(source, body, gone, file)}
 
 
 class _Module:

@@ -39,6 +39,15 @@ class Model(torch.nn.Module):
         return x * shared(WIDTH)
 
 
+@triton.jit
+def unused_kernel(x):
+    tl.store(x, 0)
+
+
+def unused():
+    return WIDTH
+
+
 # The candidate.
 class ModelNew(torch.nn.Module):
     def forward(self, x):
@@ -65,9 +74,9 @@ def cut(text, cls="ModelNew"):
 
 def test_what_the_candidate_alone_uses_goes_with_it():
     rest = cut(TEXT)
-    for gone in ("ModelNew", "kernel(", "inner", "BLOCK", "triton", "__main__"):
+    for gone in ("ModelNew", "kernel(", "unused_kernel", "inner", "BLOCK", "triton", "__main__"):
         assert gone not in rest.replace("# of the kernel", ""), gone
-    for kept in ("shared", "WIDTH = 64", "import math", "get_inputs", "manual_seed", "__future__"):
+    for kept in ("def unused()", "shared", "WIDTH = 64", "import math", "get_inputs", "manual_seed", "__future__"):
         assert kept in rest
     ast.parse(rest)
     lines = iter(TEXT.splitlines())
@@ -81,7 +90,7 @@ def test_a_file_without_a_candidate_is_as_it_was():
 
 
 @pytest.mark.parametrize("change, message", [
-    (("x * shared(WIDTH)\n\n\n# The", "ModelNew.block\n\n\n# The"), "uses ModelNew"),
+    (("class Model(torch.nn.Module):\n    def forward(self, x):\n        return x * shared(WIDTH)", "class Model(torch.nn.Module):\n    def forward(self, x):\n        return ModelNew.block"), "uses ModelNew"),
     (("return [torch.randn(WIDTH)]", "return [ModelNew()(torch.randn(WIDTH))]"), "uses ModelNew"),
     (("ModelNew.block = BLOCK", "ModelNew.block = BLOCK; Model.block = 3"), "a line has a statement"),
     (("class Model(", "class Model(:"), ".")])

@@ -64,7 +64,8 @@ class EqualNumbers {
     }
     const bool made = call.op == "kernelwright.constant.default" || cls == OpClass::kFactory
                           ? makes_equal_numbers(call)
-                          : from_equal && (cls == OpClass::kPointwise || cls == OpClass::kCopy);
+                          : from_equal && (cls == OpClass::kPointwise ||
+                                           (cls == OpClass::kCopy && operands.size() == 1));
     for (ValueId id : call.results) {
       if (id >= 0 && made) equal_.insert(init_.values[id].storage);
     }

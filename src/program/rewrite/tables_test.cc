@@ -124,6 +124,13 @@ TEST(Tables, AreNoRunningStatistics) {
     return c.in_place("copy_.default", c.zeros(), {{"src", {ValueRef{c.arange()}}}});
   }));
   EXPECT_TRUE(is_table([](Constructor& c) {
+    const ValueId zeros = c.zeros();
+    return c.make("cat.default",
+                  {{"tensors",
+                    {ArgList{{ValueRef{zeros}},
+                             {ValueRef{c.make("exp.default", {{"self", {ValueRef{zeros}}}})}}}}}});
+  })) << "zeros and ones";
+  EXPECT_TRUE(is_table([](Constructor& c) {
     const ValueId flags = c.zeros();
     c.set_dtype(flags, DType::kBool);
     return flags;
