@@ -8,8 +8,8 @@ class Model(nn.Module):
     def __init__(self, length, width):
         super().__init__()
         positions = torch.arange(length, dtype=torch.float32)[:, None]
-        rates = torch.exp(torch.arange(0, width, dtype=torch.float32) * -0.25)
-        self.register_buffer("table", torch.sin(positions * rates))
+        phases = torch.arange(0, width, dtype=torch.float32) * 0.5
+        self.register_buffer("table", torch.sin(positions * 0.25 + phases))
         self.register_buffer("mask", torch.tril(torch.ones(length, width, dtype=torch.bool)))
         self.register_buffer("numbers", torch.tensor([0.5, 3.0]))
         self.gain = nn.Parameter(torch.randn(width))
@@ -36,7 +36,7 @@ import triton.language as tl
 def rows(x_ptr, gain_ptr, y_ptr, K: tl.constexpr):
     row = tl.program_id(0)
     k = tl.arange(0, K)
-    table = tl.sin(row.to(tl.float32) * tl.exp(k.to(tl.float32) * -0.25))
+    table = tl.sin(row.to(tl.float32) * 0.25 + k.to(tl.float32) * 0.5)
     y = (tl.load(x_ptr + row * K + k) + table) * tl.load(gain_ptr + k)
     tl.store(y_ptr + row * K + k, tl.where(k <= row, y * 3.0, 0.5))
 
