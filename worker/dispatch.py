@@ -93,6 +93,7 @@ class Recorder(TorchDispatchMode):
         self.called = None  # the operator that is being taken apart, as the program called it
         self.bodies = Bodies()
         self.asked = set()  # names of the device's properties that the program read
+        self.aligned = False  # whether it asked how an address is aligned
         self.kept = []      # what tensors are known by: no storage or id is used twice
         self.constants = {}  # key or id -> real tensor whose values are known
 

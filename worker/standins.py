@@ -24,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
 import streams
+from addresses import Addresses
 
 try:  # before any file can import it: its ways in are closed below
     import torch.utils.cpp_extension
@@ -32,18 +33,6 @@ except ImportError:  # it needs setuptools; without them no file can import it
 
 _LIBRARIES = tuple(os.path.join(os.path.dirname(module.__file__), "")
                    for module in (torch, triton))
-
-
-class Addresses:
-    """Synthetic device addresses: a 512-byte aligned base for each storage."""
-
-    def __init__(self):
-        self.bases = {}
-
-    def of(self, tensor):
-        storage = tensor.untyped_storage()._cdata
-        base = self.bases.setdefault(storage, 0x7F0000000000 + (len(self.bases) << 33))
-        return base + tensor.storage_offset() * tensor.element_size()
 
 
 def _asked_by_library(depth=2):
@@ -238,9 +227,7 @@ def _tensor_methods(recorder, addresses):
         return refused
 
     def data_ptr(tensor):
-        if not _asked_by_library():
-            recorder.refuse("address", "the program takes a tensor's address as a number")
-        return addresses.of(tensor)
+        return addresses.number(tensor) if _asked_by_library() else addresses.of(tensor)
 
     original_tolist, original_numpy = torch.Tensor.tolist, torch.Tensor.numpy
     original_cpu = torch.Tensor.cpu
@@ -363,7 +350,7 @@ def _nvidia_smi(attributes):
 @contextlib.contextmanager
 def patched(profile, recorder):
     """Installs every stand-in; takes them all out again."""
-    addresses = Addresses()
+    addresses = Addresses(recorder)
 
     def refuse_custom(name):
         def refused(*args, **kwargs):
@@ -371,9 +358,7 @@ def patched(profile, recorder):
         return refused
 
     def storage_address(storage):
-        if not _asked_by_library():
-            recorder.refuse("address", "the program takes a tensor's address as a number")
-        return 0
+        return 0 if _asked_by_library() else addresses.of_storage(storage)
 
     methods, data_ptr = _tensor_methods(recorder, addresses)
     changes = _cuda(profile, recorder)

@@ -156,6 +156,7 @@ struct TaskSource {
   // Properties of the device that the program read, by PyTorch's names: integers and strings. What
   // it read of the capability follows from the target.
   std::map<std::string, Json> device;
+  bool aligned = false;  // whether the program asked how a tensor's address is aligned
   bool operator==(const TaskSource&) const = default;
 };
 

@@ -526,6 +526,30 @@ TEST(Export, ReachesAttributesThatPythonHasNoSyntaxFor) {
   EXPECT_NE(text.find("p2 = self.d.none\n"), std::string::npos) << text;
 }
 
+TEST(Export, GuardsAnAlignmentThatWasAskedFor) {
+  Task task;
+  task.source = {"model.py", "Model", {}, {}};
+  EXPECT_EQ(export_python(task, "").find("storage_offset"), std::string::npos);
+  task.source.aligned = true;
+  EXPECT_NE(export_python(task, "").find("storage_offset"), std::string::npos);
+  const Json json = to_json(task);
+  EXPECT_TRUE(task_from_json(JsonReader(json, ""), nullptr).source.aligned);
+}
+
+// The architecture is written as two numbers, and Python has no number 09.
+TEST(Export, WritesForAnArchitecture) {
+  Task task;
+  task.source = {"model.py", "Model", {}, {}};
+  for (const char* target : {"sm_80", "sm_90", "sm_103"}) {
+    task.target = target;
+    EXPECT_NE(export_python(task, "").find("(gpu.major, gpu.minor) == ("), std::string::npos);
+  }
+  for (const char* target : {"", "sm_", "sm_9", "sm_09", "sm_0900", "sm_9x", "gfx942", "sm_90a"}) {
+    task.target = target;
+    EXPECT_THROW(export_python(task, ""), InputError) << target;
+  }
+}
+
 TEST(Bundle, RoundTripAndDamage) {
   std::mt19937 rng(9);
   Task task = task_of(random_graph(rng, false).program);

@@ -343,6 +343,7 @@ Json to_json(const Task& task) {
               {"forward", to_json(task.forward)},
               {"arguments", task.arguments},
               {"result", task.result}};
+  if (task.source.aligned) out["source"]["aligned"] = true;
   for (const StateEntry& entry : task.state) {
     out["state"].push_back({{"names", entry.names}, {"kind", entry.kind}});
     if (entry.premise) out["state"].back()["premise"] = true;
@@ -376,6 +377,7 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
       task.source.device[name] = value.raw();
     }
   }
+  if (source.has("aligned")) task.source.aligned = source.at("aligned").boolean();
   for (const JsonReader& p : source.at("parameters").items()) {
     task.source.parameters.push_back(p.string());
   }

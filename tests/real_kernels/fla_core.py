@@ -659,8 +659,6 @@ class attn_decoding:
 
 
 class attnres:
-    """It asserts that addresses are multiples of 16. Addresses are no part of a program."""
-
     def inputs():
         return [randn(32), randn(2, 10, 32), randn(2, 10, 32), randn(2, 10, 32), randn(32)]
 

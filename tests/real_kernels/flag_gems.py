@@ -8,8 +8,6 @@ os.environ["GEMS_VENDOR"] = "nvidia"  # else the library runs programs to find o
 
 
 class softmax:
-    """The alignment of addresses chooses a compiled kernel (`data_ptr() % 16`). Addresses are no part of a program."""
-
     def inputs():
         return [randn(6, 96)]
 
@@ -22,8 +20,6 @@ class softmax:
 
 
 class rms_norm:
-    """The alignment of addresses chooses a compiled kernel (`data_ptr() % 16`). Addresses are no part of a program."""
-
     def inputs():
         return [randn(6, 96), randn(96)]
 

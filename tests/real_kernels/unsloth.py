@@ -21,8 +21,6 @@ class large_head_attention:
 
 
 class dequantize_nf4:
-    """The alignment of addresses chooses a compiled kernel (`data_ptr() % 16`). Addresses are no part of a program."""
-
     def inputs():
         return [randint(0, 256, (128,), dtype=torch.uint8), rand(4), randn(16)]
 

@@ -322,6 +322,34 @@ answer = answer and torch.cuda.get_device_capability() == (9, 0) and p.L2_cache_
     assert record(client, tools, candidate("answer = x.is_cuda"))["task"]["source"]["device"] == {}
 
 
+ADDRESSES = """
+y = torch.empty_like(x)
+v, w, none = x.view(-1)[4:], x.view(-1)[1:], x[:0]
+answer = (x.data_ptr() % 16 == 0 and v.data_ptr() & 15 == 0 and w.data_ptr() % 16 == 4 and w.data_ptr() % 2 == 0
+          and 7 & w.data_ptr() == 4)
+"""
+COMPARED = """
+y, (v, w) = torch.empty_like(x), (x.view(-1)[4:], x.view(-1)[1:])
+known = {x.data_ptr(): "x", w.data_ptr(): "w"}
+answer = (x.data_ptr() == x.view(-1).data_ptr() != w.data_ptr() and y.data_ptr() != x.data_ptr()
+          and known.get(y.data_ptr()) is None and known[x.view(-1)[1:].data_ptr()] == "w"
+          and v.untyped_storage().data_ptr() == x.untyped_storage().data_ptr() == x.data_ptr()
+          and x[:0].data_ptr() == 0 and not y[:0].data_ptr() and bool(x.data_ptr()) and x.data_ptr() != 1
+          and len({str(x.data_ptr()), str(y.data_ptr())}) == 2)
+"""
+
+
+@pytest.mark.parametrize("body,aligned", [(ADDRESSES, True), (COMPARED, None)])
+def test_addresses_may_be_compared_and_their_alignment_is_noted(client, tools, body, aligned):
+    """The body says the same of PyTorch's addresses, which are multiples of 64."""
+    known = {"x": torch.empty(16, 8), "torch": torch}
+    exec(body, known)
+    assert known["answer"] is True
+    reply = record(client, tools, candidate(body))
+    assert reply["status"] == "ok", reply
+    assert reply["task"]["source"].get("aligned") is aligned
+
+
 def test_a_file_that_says_another_thing_in_its_third_call_has_no_meaning(client, tools):
     reply = record(client, tools, candidate("self.n = getattr(self, 'n', 0) + 1\nanswer = self.n < 3"))
     assert (reply["status"], reply.get("code")) == ("refused", "varies"), reply

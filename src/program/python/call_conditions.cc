@@ -27,7 +27,7 @@ std::string literal_check(const Json& literal, const std::string& path) {
 std::string judged_function(const Task& task) {
   const std::string& target = task.target;
   const bool known =
-      target.starts_with("sm_") && target.size() >= 5 && target.size() <= 6 &&
+      target.starts_with("sm_") && target.size() >= 5 && target.size() <= 6 && target[3] != '0' &&
       std::all_of(target.begin() + 3, target.end(), [](char c) { return '0' <= c && c <= '9'; });
   if (!known) throw InputError("export: no architecture: " + python_string(target));
   std::string condition = "(gpu.major, gpu.minor) == (" + target.substr(3, target.size() - 4) +
@@ -95,8 +95,8 @@ _kw_device = "cpu" if _kw_interpreted else "cuda"
 )py";
 }
 
-// Shape, strides and dtype decide what the kernels do; descriptors also want aligned addresses,
-// which views of a tensor may not have.
+// Shape, strides and dtype decide what the kernels do. Descriptors also want aligned addresses,
+// which views of a tensor may not have, and so does a program that asked for them.
 std::string matches_function(const Task& task) {
   const std::string_view aligned =
       "                and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
@@ -113,7 +113,7 @@ def _kw_matches(tensors, expected):
                 and tensor.shape == shape
                 and tensor.stride() == strides
                 and not tensor.is_neg()
-)py" + std::string(takes_descriptors(task) ? aligned : "") +
+)py" + std::string(takes_descriptors(task) || task.source.aligned ? aligned : "") +
          R"py(            ):
                 return False
     except AttributeError:  # a number in the place of a tensor

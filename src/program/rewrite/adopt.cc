@@ -45,6 +45,7 @@ class Adopter {
     task_ = theirs_;
     task_.target = ours_.target;
     task_.source.device.insert(ours_.source.device.begin(), ours_.source.device.end());
+    task_.source.aligned |= ours_.source.aligned;
     task_.kernels = ours_.kernels;
     task_.derive = task_.forward = {};
     task_.result = ours_.result;

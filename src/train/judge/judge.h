@@ -22,8 +22,9 @@ struct AnswerToJudge {
 struct Judgement {
   // Empty if the answer was not judged. It is then left out of its group.
   std::optional<Judged> judged;
-  std::string stage;   // the stage that rejected it (stage_name); empty otherwise
-  std::string reason;  // why it was rejected or not judged, in one line
+  std::string stage;    // the stage that rejected it (stage_name); empty otherwise
+  std::string reason;   // why it was rejected or not judged, in one line
+  std::string program;  // hash of the Program that was accepted; empty otherwise
 };
 
 // The time, in seconds, that judging a batch's distinct answers takes.

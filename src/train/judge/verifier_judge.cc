@@ -39,7 +39,7 @@ Judgement judgement_of(const Verdict& verdict, bool timed) {
   if (verdict.outcome == Verdict::Outcome::kAccepted) {
     if (verdict.degenerate) return {{}, "", "the task is degenerate"};
     const double speedup = timed && verdict.speedup_eager ? verdict.speedup_eager->lower : 1;
-    return {Judged{true, true, speedup}, "", ""};
+    return {Judged{true, true, speedup}, "", "", verdict.program};
   }
   const Stage stage = verdict.rejected_at.value_or(Stage::kLoad);
   return {Judged{stage > Stage::kCoverage, false, 0}, std::string(stage_name(stage)),

@@ -162,7 +162,9 @@ TEST(JudgementOf, SpeaksOfTheVerdict) {
   verdict.outcome = Verdict::Outcome::kAccepted;
   verdict.reason.clear();
   verdict.speedup_eager = Interval{1.5, 1.4, 1.6};
+  verdict.program = "abc";
   EXPECT_EQ(judgement_of(verdict, true).judged->speedup, 1.4);
+  EXPECT_EQ(judgement_of(verdict, true).program, "abc");
   EXPECT_EQ(judgement_of(verdict, false).judged->speedup, 1);
   verdict.degenerate = true;
   EXPECT_FALSE(judgement_of(verdict, true).judged);

@@ -33,7 +33,10 @@ void add(BatchSummary& out, const Generation& made, const Judgement& found, int 
   out.valid += found.judged->valid;
   out.correct += found.judged->correct;
   out.reward += reward_of(*found.judged, options);
-  if (found.judged->correct) log_speedups += std::log(std::max(found.judged->speedup, 1e-9));
+  if (found.judged->correct) {
+    log_speedups += std::log(std::max(found.judged->speedup, 1e-9));
+    out.right_programs.insert(found.program);
+  }
   if (!found.stage.empty()) ++out.stages[found.stage];
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ struct BatchSummary {
   int64_t answers = 0, not_judged = 0, cut_off = 0, distinct = 0, tokens = 0;
   std::map<int, std::pair<int64_t, int64_t>> by_level;  // right ones, judged ones
   std::map<std::string, int64_t> stages;                // rejections
+  std::set<std::string> right_programs;                 // hashes of what was accepted
   std::map<std::string, int64_t> reasons;               // "compile: [code]"; of the not judged too
 };
 BatchSummary summarise(const RlBatch& batch, const RlObjectiveOptions& options);

@@ -9,7 +9,9 @@
 namespace kw::train {
 namespace {
 
-Judgement right(double speedup) { return {Judged{true, true, speedup}, "", ""}; }
+Judgement right(double speedup) {
+  return {Judged{true, true, speedup}, "", "", "of " + std::to_string(speedup)};
+}
 Judgement wrong(const std::string& stage) {
   return {Judged{stage == "correct", false, 0}, stage, "for some reason"};
 }
@@ -69,6 +71,7 @@ TEST(Summary, CountsWhatWasJudged) {
   EXPECT_NEAR(all.valid, 4.0 / 7, 1e-12);
   EXPECT_NEAR(all.speedup, std::cbrt(4.0), 1e-12);
   EXPECT_NEAR(all.mixed, 2.0 / 3, 1e-12);
+  EXPECT_EQ(all.right_programs.size(), 2u);  // two of the three right answers are one Program
   EXPECT_EQ(all.by_level.at(1), (std::pair<int64_t, int64_t>{1, 2}));
   EXPECT_EQ(all.by_level.at(2), (std::pair<int64_t, int64_t>{2, 3}));
   EXPECT_EQ(all.by_level.at(3), (std::pair<int64_t, int64_t>{0, 2}));

@@ -50,6 +50,7 @@ Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlT
               {"mixed", batch.mixed},
               {"answers", batch.answers},
               {"distinct", batch.distinct},
+              {"right_programs", batch.right_programs.size()},
               {"not_judged", batch.not_judged},
               {"cut_off", batch.cut_off},
               {"tokens", batch.tokens},

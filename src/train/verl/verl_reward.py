@@ -122,7 +122,8 @@ def _judge(asked):
 
 
 def _found(sample):
-    """Numbers of one sample, which verl logs, and why the machine could not judge it, or ""."""
+    """Numbers of one sample, which verl logs, the hash of the Program that was accepted, or "", and why the machine could
+    not judge it, or ""."""
     degenerate = bool(sample.get("degenerate"))
     judged = sample["outcome"] != "not judged" and not degenerate
     right = judged and sample["outcome"] == "accepted"
@@ -133,6 +134,7 @@ def _found(sample):
         # The lower end of its interval; where nothing is timed a right answer is as fast as eager.
         "speedup": float(interval["lower"] if interval else 1) if right else 0.0,
         "judged": float(judged),
+        "program": sample.get("program") or "" if right else "",
         "fault": "" if judged or degenerate else sample.get("reason") or "not judged",
     }
 
