@@ -5,7 +5,7 @@
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest truth throughput intervals numerics
 #                               replay suites profile products pairs learning ablation policies unseen predicates
-#                               collect reports libraries (default: all but the last twelve)
+#                               collect reports libraries kernels (default: all but the last thirteen)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
@@ -127,8 +127,17 @@ step_verdicts() {  # what judging the results of `examples` costs, in seconds an
     --out "$out/verdicts.json"
 }
 
-step_selftest() {  # the labelled corpora on this device
-  "$BUILD/kernelwright" selftest --backend cuda --json >"$out/selftest.jsonl"
+step_selftest() {  # the labelled corpora on this device, in PARTS at once
+  local code=0 parts=${PARTS:-4} part pids=()
+  for part in $(seq "$parts"); do
+    "$BUILD/kernelwright" selftest --backend cuda --json --part "$part" --parts "$parts" \
+      >"$out/selftest-$part.jsonl" &
+    pids+=($!)
+  done
+  for part in "${pids[@]}"; do wait "$part" || code=1; done
+  cat "$out"/selftest-*.jsonl >"$out/selftest.jsonl"
+  rm "$out"/selftest-*.jsonl
+  return $code
 }
 
 step_truth() {  # what is handed out for files that lie, run in plain Python on this device
@@ -139,6 +148,11 @@ step_truth() {  # what is handed out for files that lie, run in plain Python on 
 step_libraries() {  # models of libraries, as this host has them; PACKAGES: a folder with further ones
   "$PYTHON" bench/library_models.py "$BUILD/kernelwright" --jobs "${EVALS:-8}" \
     ${PACKAGES:+--packages "$PACKAGES"} --out "$out/library_models.jsonl"
+}
+
+step_kernels() {  # kernels of libraries that are installed in the folder PACKAGES (docs/real-kernels.md)
+  KW_BUILD_DIR=$PWD/$BUILD "$PYTHON" tests/real_kernels.py --packages "${PACKAGES:?}" \
+    --out "$out/real_kernels.jsonl" -- --backend cuda
 }
 
 step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates
