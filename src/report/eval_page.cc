@@ -527,9 +527,16 @@ void Page::write_sample(const Json& line, size_t k) {
     text += ", judged as sample " + std::to_string(static_cast<int>(*same));
   }
   if (sample.value("degenerate", Json()) == true) text += ", degenerate";
+  const std::string file = string_at(sample, "file");
+  if (file == "same") text += ", and its own file does the same";
+  if (file == "other") text += ", but its own file does something else";
   out_.leaf("h4", text);
-  if (const std::string why = string_at(sample, "reason"); !why.empty()) {
-    out_.leaf("pre", why, {{"class", "wrap"}});
+  for (const char* reason : {"reason", file == "other" ? "file_reason" : ""}) {
+    const std::string why = string_at(sample, reason);
+    if (!why.empty()) out_.leaf("pre", why, {{"class", "wrap"}});
+  }
+  if (const std::string hash = string_at(sample, "program"); !hash.empty()) {
+    out_.leaf("p", "Program " + hash, {{"class", "caption"}});
   }
   if (const std::string plan = string_at(sample, "plan"); !plan.empty()) {
     out_.leaf("p", string_at(sample, "family") + ": " + plan, {{"class", "caption"}});

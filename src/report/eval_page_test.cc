@@ -200,6 +200,26 @@ TEST(EvalPage, AFirstLookIsNoVerdict) {
   EXPECT_EQ(page.find("3.00×"), std::string::npos);
 }
 
+TEST(EvalPage, SaysWhatTheAnswersFileDoes) {
+  const ScratchFolder folder;
+  Json same = sample(true, 1), other = same, not_tried = same;
+  same["file"] = "same";
+  same["program"] = "abc";
+  other["file"] = "other";
+  other["file_reason"] = "call 3: off by <b>much</b>";
+  not_tried["file"] = "not tried";
+  not_tried["file_reason"] = "it wants a GPU";
+  written(folder, {line("x.py", {same, other, not_tried})});
+  const std::string page = page_of(folder);
+  EXPECT_NE(page.find("sample 0: accepted, and its own file does the same<"), std::string::npos);
+  EXPECT_NE(page.find("sample 1: accepted, but its own file does something else<"),
+            std::string::npos);
+  EXPECT_NE(page.find("sample 2: accepted<"), std::string::npos);
+  EXPECT_NE(page.find("call 3: off by &lt;b&gt;much"), std::string::npos);
+  EXPECT_EQ(page.find("it wants a GPU"), std::string::npos);
+  EXPECT_NE(page.find("Program abc<"), std::string::npos);
+}
+
 TEST(RunComparison, IsOfModelsThatBothHave) {
   const ScratchFolder a, b;
   written(a, kLines);
