@@ -19,6 +19,7 @@ import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
+from triton.runtime import jit
 from triton.runtime.autotuner import Autotuner, Heuristics
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
@@ -189,7 +190,7 @@ class Launches:
 
     @contextlib.contextmanager
     def installed(self):
-        saved = JITFunction._do_compile, Autotuner.run
+        saved = JITFunction._do_compile, Autotuner.run, jit.create_function_from_signature
         launches = self
 
         def record_instead(kernel, key, signature, device, constexprs, options, attrs, warmup):
@@ -198,13 +199,19 @@ class Launches:
         def run_chosen_configuration(tuner, *args, **kwargs):
             return launches.tunings.run(tuner, args, kwargs)
 
+        def specialize_all(signature, parameters, backend):
+            """A program has one size of everything, and what it exports specializes kernels for it."""
+            parameters = [jit.KernelParam(each.num, each._param, False, False) for each in parameters]
+            return saved[2](signature, parameters, backend)
+
         previous = driver._active
         driver.set_active(self.driver)
         JITFunction._do_compile, Autotuner.run = record_instead, run_chosen_configuration
+        jit.create_function_from_signature = specialize_all
         try:
             yield
         finally:
-            JITFunction._do_compile, Autotuner.run = saved
+            JITFunction._do_compile, Autotuner.run, jit.create_function_from_signature = saved
             driver._active = previous
 
     # -- one launch -----------------------------------------------------------------------------

@@ -526,6 +526,31 @@ TEST(Export, ReachesAttributesThatPythonHasNoSyntaxFor) {
   EXPECT_NE(text.find("p2 = self.d.none\n"), std::string::npos) << text;
 }
 
+// Triton takes one keyword for both.
+TEST(Export, ParametersMayHaveTheNamesOfOptions) {
+  Kernel kernel;
+  kernel.name = "k";
+  kernel.params = {{"x", "*fp32"}, {"num_stages", "constexpr"}};
+  kernel.constexprs = {{"1", 2}};
+  kernel.options = {{"num_stages", 2}, {"num_warps", 8}};
+  kernel.source = "import triton\n\n\n@triton.jit\ndef k(x, num_stages):\n    pass\n";
+  kernel.compiled = Compiled{.arch = "sm_90", .writes = {0}};
+  Task task;
+  task.source = {"model.py", "Model", {}, {}};
+  task.kernels = {kernel};
+  task.state = {{{"x"}, "buffer"}};
+  task.forward.values = {Value{DType::kFloat32, {4}, {1}, 0, 0}};
+  task.forward.inputs = {0};
+  task.forward.steps = {Launch{0, {1, 1, 1}, {{ValueRef{0}}}}};
+  EXPECT_NE(export_python(task, "").find("k[(1, 1, 1)](p0, num_stages=2, num_warps=8)\n"),
+            std::string::npos);
+  task.kernels[0].options["num_stages"] = 3;
+  EXPECT_THROW(export_python(task, ""), InputError);
+  task.kernels[0].params[1].type = "i32";
+  task.forward.steps = {Launch{0, {1, 1, 1}, {{ValueRef{0}}, {int64_t{3}}}}};
+  EXPECT_THROW(export_python(task, ""), InputError);
+}
+
 TEST(Export, GuardsAnAlignmentThatWasAskedFor) {
   Task task;
   task.source = {"model.py", "Model", {}, {}};

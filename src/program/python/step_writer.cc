@@ -209,15 +209,26 @@ std::string StepWriter::launch_text(const Launch& launch) const {
   // After one keyword every later argument must be one too.
   bool keyword = false;
   std::string separator;
+  std::map<std::string, std::string> written;  // what is passed by name, or "", for each parameter
   for (size_t i = 0, next = 0; i < kernel.params.size();) {
     const std::string name = kernel.params[i].name.substr(0, kernel.params[i].name.find('.'));
     keyword = keyword || (kernel.params[i].name == name && kernel.params[i].is_constexpr());
-    out += separator + (keyword ? checked_keyword(name) + "=" : "") +
-           parameter_text(launch, name, i, next);
+    const std::string argument =
+        (keyword ? checked_keyword(name) + "=" : "") + parameter_text(launch, name, i, next);
+    out += separator + argument;
     separator = ", ";
+    written[name] = keyword ? argument : "";
   }
   for (const auto& [option, value] : kernel.options.items()) {
-    out += ", " + checked_option(option, value);
+    // Triton takes a keyword for the parameter and the option of that name.
+    const std::string text = checked_option(option, value);
+    const auto same = written.find(option);
+    if (same == written.end()) {
+      out += ", " + text;
+    } else if (same->second != text) {
+      throw InputError("export: kernel " + kernel.name + " has a parameter " + option +
+                       ", which is not its launch option of this name");
+    }
   }
   return out + ")";
 }
