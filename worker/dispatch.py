@@ -179,9 +179,14 @@ class Recorder(TorchDispatchMode):
                         % (data.numel(), most))
         if str(data.dtype)[6:] not in DTYPES:
             self.refuse("operator", "a tensor of dtype %s" % data.dtype)
+        value = self.tape.add_result(key)
+        if data.numel() == 0:
+            self.tape.steps.append(Call("aten.empty.memory_format", {
+                "size": list(data.shape), "dtype": {"dtype": str(data.dtype)[6:]},
+                "device": {"device": "cuda"}}, [value], []))
+            return value
         with _disable_current_modes():
             numbers = data.detach().contiguous().reshape(-1).tolist()
-        value = self.tape.add_result(key)
         self.tape.steps.append(Call("kernelwright.constant.default", {
             "data": [number_to_json(n) for n in numbers], "shape": list(data.shape),
             "dtype": {"dtype": str(data.dtype)[6:]}}, [value], []))

@@ -266,6 +266,38 @@ TEST(Hash, IgnoresNumberingButNotMeaning) {
   EXPECT_GT(hashes.size(), 40u);
 }
 
+TEST(Canonical, ConstantsAreMadeWhenTheyAreUsed) {
+  const auto program_of = [](const std::vector<int>& order) {
+    const Arg shape{ArgList{{int64_t{2}}}};
+    const auto constant = [&](double number, ValueId id) {
+      return AtenCall{"kernelwright.constant.default",
+                      {{"data", {ArgList{{number}, {number}}}}, {"shape", shape}},
+                      {id},
+                      {}};
+    };
+    const auto add = [](ValueId a, ValueId b, ValueId out) {
+      return AtenCall{
+          "aten.add.Tensor", {{"self", {ValueRef{a}}}, {"other", {ValueRef{b}}}}, {out}, {}};
+    };
+    const std::vector<AtenCall> steps = {constant(1, 0), constant(2, 1), add(2, 0, 3),
+                                         add(3, 1, 4),   constant(3, 5), add(2, 5, 6)};
+    Program out;
+    for (int i = 0; i < 7; ++i) out.values.push_back({DType::kFloat32, {2}, {1}, 0, i});
+    out.inputs = {2};
+    for (int i : order) out.steps.emplace_back(steps[i]);
+    out.outputs = {4, 0};
+    return out;
+  };
+  const Program made = canonical(program_of({0, 2, 1, 3}), {});
+  std::vector<std::string> ops;
+  for (const Step& step : made.steps) ops.push_back(std::get<AtenCall>(step).op.substr(0, 5));
+  EXPECT_EQ(ops, (std::vector<std::string>{"kerne", "aten.", "kerne", "aten."}));
+  // Steps that nothing needs, and with them first uses that do not count, are dropped.
+  for (const auto& order : {std::vector{0, 1, 2, 3}, {1, 0, 2, 3}, {4, 1, 0, 5, 2, 3}}) {
+    EXPECT_EQ(canonical(program_of(order), {}), made);
+  }
+}
+
 // Cutting any convex set out and splicing its own steps back in leaves the meaning alone.
 TEST(CutAndSplice, IdentityOnRandomGraphs) {
   std::mt19937 rng(7);

@@ -67,6 +67,11 @@ void order_derived(Task& task) {
   forward.inputs = std::move(inputs);
 }
 
+bool is_constant(const Step& step) {
+  const auto* call = std::get_if<AtenCall>(&step);
+  return call && call->op == "kernelwright.constant.default";
+}
+
 // The document that is hashed: no names of files, no machine code.
 Json hashed_document(const Task& task) {
   Json json = to_json(canonical(task));
@@ -134,10 +139,27 @@ Program canonical(const Program& program, const std::vector<Kernel>& kernels) {
   int next_storage = 0;
   Appender appender(program, out, next_storage);
   for (ValueId id : program.inputs) out.inputs.push_back(appender.make(id));
+  std::map<ValueId, size_t> constants;  // those that no step has used yet
+  const auto use = [&](ValueId id) {
+    const auto constant = constants.find(id);
+    if (constant == constants.end()) return;
+    appender.step(program.steps[constant->second]);
+    constants.erase(constant);
+  };
   for (size_t i = 0; i < program.steps.size(); ++i) {
-    if (live[i]) appender.step(program.steps[i]);
+    if (!live[i]) continue;
+    if (is_constant(program.steps[i])) {
+      constants[step_defines(program.steps[i]).at(0)] = i;
+      continue;
+    }
+    Step step = program.steps[i];
+    for_each_value(step, [&](ValueId& id) { use(id); });
+    appender.step(std::move(step));
   }
-  for (ValueId id : program.outputs) out.outputs.push_back(appender.make(id));
+  for (ValueId id : program.outputs) {
+    use(id);
+    out.outputs.push_back(appender.make(id));
+  }
   return out;
 }
 

@@ -24,7 +24,8 @@ struct Lineage {
 Lineage lineage_of(const Program& program, const std::vector<Kernel>& kernels,
                    const std::vector<ValueId>& values);
 
-// Drops dead steps, renumbers values and storages in order of first appearance.
+// Drops dead steps, makes each constant right before its first use (as a recording does), and
+// renumbers values and storages in order of first appearance.
 Program canonical(const Program& program, const std::vector<Kernel>& kernels);
 // canonical() of all four programs; unused kernels and derived tensors dropped, the rest in order
 // of first launch and first use.
