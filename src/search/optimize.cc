@@ -10,6 +10,7 @@
 #include "formats/base/error.h"
 #include "program/python/export.h"
 #include "program/rewrite/adopt.h"
+#include "program/rewrite/tables.h"
 #include "program/rewrite/transform.h"
 #include "search/cover/cover_search.h"
 #include "search/cover/step_timer.h"
@@ -371,6 +372,7 @@ class Optimizer::Run {
     std::string python;
     try {
       optimized = spliced(contender);
+      mark_premises(optimized);
       python = export_python(optimized, request_.text);
     } catch (const InputError& error) {
       return refuse(NothingGained::kFailedAsAWhole, error.what());
