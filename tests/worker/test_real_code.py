@@ -324,12 +324,12 @@ answer = answer and torch.cuda.get_device_capability() == (9, 0) and p.L2_cache_
 
 ADDRESSES = """
 y = torch.empty_like(x)
-v, w, none = x.view(-1)[4:], x.view(-1)[1:], x[:0]
+v, w = x.view(-1)[4:], x.view(-1)[1:]
 answer = (x.data_ptr() % 16 == 0 and v.data_ptr() & 15 == 0 and w.data_ptr() % 16 == 4 and w.data_ptr() % 2 == 0
           and 7 & w.data_ptr() == 4)
 """
 COMPARED = """
-y, (v, w) = torch.empty_like(x), (x.view(-1)[4:], x.view(-1)[1:])
+y, v, w = torch.empty_like(x), x.view(-1)[4:], x.view(-1)[1:]
 known = {x.data_ptr(): "x", w.data_ptr(): "w"}
 answer = (x.data_ptr() == x.view(-1).data_ptr() != w.data_ptr() and y.data_ptr() != x.data_ptr()
           and known.get(y.data_ptr()) is None and known[x.view(-1)[1:].data_ptr()] == "w"
