@@ -40,8 +40,9 @@ TRITON_MODULES = {"triton." + name for name in (
 FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 # What the text uses: a slice must not give these another meaning.
 USED = {"torch", "warnings", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
-        "float", "type", "super", "getattr", "any", "all", "id", "object", "AttributeError",
-        "RuntimeError", "self", "args", "kwargs", "key", "made", "tensors", "derived"}
+        "float", "type", "super", "getattr", "any", "all", "id", "object", "sorted", "AttributeError",
+        "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
+        "derived", "modes"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
@@ -84,7 +85,10 @@ def _kw_matches(tensors, expected):
         return False
     if torch.is_autocast_enabled(_kw_device):
         return False
-    return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+    if torch._C._are_functorch_transforms_active():
+        return False
+    differentiates = torch.autograd.forward_ad._current_level >= 0
+    return not (torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)))
 """
 LAID_OUT = """
 def _kw_laid_out(tensor, strides):
@@ -100,6 +104,18 @@ def _kw_is_same(a, b):
     "..."
     return a is b or (torch._C._is_alias_of(a, b) and a.dtype == b.dtype and a.storage_offset() == b.storage_offset()
                       and a.shape == b.shape and a.stride() == b.stride())
+"""
+LIE_AS = """
+def _kw_lie_as(tensors, places, apart):
+    "..."
+    found = {}
+    for tensor, (storage, offset) in zip(tensors, places):
+        start = tensor.storage_offset() * tensor.element_size() - offset
+        there = (tensor.untyped_storage().%s, start)
+        if found.setdefault(storage, there) != there:
+            return False
+    storages = [found[storage][0] for storage in sorted(found)]
+    return all(storages.count(storage) == 1 for storage in storages[:apart])
 """
 MADE = """
 class _kw_Made:
@@ -360,7 +376,9 @@ class Steps:
                 or not isinstance(node.targets[0], ast.Name):
             return False
         name = node.targets[0].id
-        if re.fullmatch(r"p\d+", name) and self.state(node.value) \
+        if name == "modes":
+            return isinstance(node.value, ast.Tuple) and all(map(self.mode, node.value.elts))
+        if re.fullmatch(r"[pq]\d+", name) and self.state(node.value) \
                 or re.fullmatch(r"x\d+|\w+_", name) and not name.startswith("_kw") \
                 and self.path(node.value):
             self.known.add(name)
@@ -375,10 +393,15 @@ class Steps:
         if isinstance(node, ast.Compare):
             return all(isinstance(op, (ast.Is, ast.Eq, ast.NotEq)) for op in node.ops) \
                 and all(map(self.compared, [node.left, *node.comparators]))
-        if dotted(node) == "kwargs" or isinstance(node, ast.Attribute) and node.attr == "training" \
-                and (dotted(node.value) == "self" or self.state(node.value)):
+        if dotted(node) == "kwargs":
             return True
-        if not isinstance(node, ast.Call) or node.keywords or len(node.args) != 2:
+        if not isinstance(node, ast.Call) or node.keywords:
+            return False
+        if dotted(node.func) == "_kw_lie_as":
+            return len(node.args) == 3 and isinstance(node.args[0], ast.Tuple) \
+                and all(map(self.local, node.args[0].elts)) and dotted(node.args[1]) == "self._kw_places" \
+                and is_int(node.args[2])
+        if len(node.args) != 2:
             return False
         what, (first, second) = dotted(node.func), node.args
         if what == "isinstance":
@@ -386,16 +409,24 @@ class Steps:
         if what == "_kw_matches":
             return isinstance(first, ast.Tuple) and all(map(self.local, first.elts)) \
                 and dotted(second) == "self._kw_expected"
-        return what in ("torch._C._is_alias_of", "_kw_is_same") and (self.local(first) or self.state(first)) \
-            and self.local(second)
+        return what == "_kw_is_same" and self.local(first) and self.local(second)
+
+    def mode(self, node):
+        return isinstance(node, ast.Attribute) and node.attr == "training" \
+            and (dotted(node.value) == "self" or self.state(node.value))
 
     def compared(self, node):
-        if isinstance(node, ast.List):
-            return all(isinstance(item, ast.Constant) and type(item.value) is str for item in node.elts)
+        if isinstance(node, (ast.List, ast.Tuple)):
+            kind = str if isinstance(node, ast.List) else bool
+            return all(isinstance(item, ast.Constant) and type(item.value) is kind for item in node.elts)
         if isinstance(node, ast.Call) and not is_special_float(node):
+            if dotted(node.func) == "len" and isinstance(node.args[0], ast.Set):
+                return len(node.args) == 1 and not node.keywords and all(
+                    isinstance(item, ast.Call) and dotted(item.func) == "id" and not item.keywords
+                    and len(item.args) == 1 and self.path(item.args[0]) for item in node.args[0].elts)
             return dotted(node.func) in ("type", "len", "list") and len(node.args) == 1 \
                 and not node.keywords and (self.path(node.args[0]) or dotted(node.args[0]) == "args")
-        return is_literal(node) or self.path(node) or dotted(node) in ("str", "int", "float")
+        return is_literal(node) or self.path(node) or dotted(node) in ("modes", "str", "int", "float")
 
     def result(self, node):
         if isinstance(node, (ast.List, ast.Tuple)):
@@ -419,8 +450,13 @@ def check_forward(node, kernels):
         if isinstance(statement, ast.If):
             need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
             need(not statement.orelse and ast.unparse(statement.body) == CALLS_ORIGINAL, statement)
-        elif ast.unparse(statement) == "derived = self._kw_derived()":
-            pass
+        elif isinstance(statement, ast.Try):
+            need(all(map(steps.binding, statement.body)) and not statement.orelse and not statement.finalbody
+                 and ast.unparse(statement.handlers)
+                 == "except (AttributeError, LookupError, TypeError):\n    " + CALLS_ORIGINAL, statement)
+        elif ast.unparse(statement).startswith("derived = self._kw_derived("):
+            given = statement.value
+            need(not given.keywords and all(map(steps.local, given.args)), statement)
         elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "derived":
             names = steps.names(statement.targets[0])
             need(all(re.fullmatch(r"d\d+", name) for name in names), statement)
@@ -432,14 +468,14 @@ def check_forward(node, kernels):
 
 
 def check_derived(node, kernels):
-    need(ast.unparse(node.args) == "self" and not node.decorator_list and node.returns is None, node)
+    state = range(len(node.args.args) - 1)
+    need(ast.unparse(node.args) == ", ".join(["self", *("p%d" % i for i in state)])
+         and not node.decorator_list and node.returns is None, node)
     steps = Steps(kernels)
+    steps.known.update("p%d" % i for i in state)
     body = node.body[1:]
     need(isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant), node)
-    while body and steps.binding(body[0]):
-        body.pop(0)
     need(len(body) == 4 and isinstance(body[0], ast.Try) and isinstance(body[2], ast.If), node)
-    state = range(len(steps.known))
     key = "".join("(id(p%d), p%d._version, p%d.untyped_storage()._cdata, p%d.storage_offset()), " % (i, i, i, i)
                   for i in state)
     need(ast.unparse(body[0]) == ast.unparse(ast.parse(
@@ -520,6 +556,11 @@ def check_class(node, kernels):
     need(node.name == "ModelNew" and len(node.bases) == 1 and isinstance(node.bases[0], ast.Name)
          and not is_private(node.bases[0].id) and not node.keywords and not node.decorator_list, node)
     text, expected, *methods = node.body
+    if methods and isinstance(methods[0], ast.Assign):
+        places = methods.pop(0)
+        need(ast.unparse(places.targets) == "_kw_places" and isinstance(places.value, ast.Tuple)
+             and all(isinstance(place, ast.Tuple) and len(place.elts) == 2 and is_ints(place)
+                     for place in places.value.elts), places)
     need(isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant), text)
     need(isinstance(expected, ast.Assign) and ast.unparse(expected.targets) == "_kw_expected"
          and isinstance(expected.value, ast.Tuple) and all(map(is_expectation, expected.value.elts)),
@@ -577,7 +618,7 @@ def check(reference, python):
     need(isinstance(rest[-1], ast.ClassDef), rest[-1])
     check_class(rest.pop(), kernels)
     helpers = rest[3:]
-    for text in (LAID_OUT, IS_SAME, MADE):
+    for text in (LAID_OUT, IS_SAME, LIE_AS % "_cdata", LIE_AS % "data_ptr()", MADE):
         if helpers and same(helpers[0], text):
             helpers.pop(0)
     if helpers and getattr(helpers[0], "name", "") == "_kw_are_tables":

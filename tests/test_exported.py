@@ -183,7 +183,7 @@ def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
     monkeypatch.setattr(shared, "_kw_matches", lambda tensors, expected: True)
     seen = []
     monkeypatch.setattr(shared.ModelNew, "_kw_original", lambda *_: seen.append("original"))
-    monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda _: seen.append("steps"))
+    monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda *_: seen.append("steps"))
 
     def runs(x, y):
         seen.clear()
@@ -203,11 +203,16 @@ def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
     assert runs(x, y) == "original"
 
 
+def derived(model):
+    """What is made of the weights, which are given to it in the order of the state."""
+    return model._kw_derived(*model.parameters(), *model.buffers())
+
+
 def test_weights_are_packed_again_for_other_tensors_at_the_same_address(folded):
     """A new parameter may get the id of one that is gone, and its version."""
     model = folded.ModelNew()
     with torch.no_grad():
-        model._kw_derived()
+        derived(model)
         held = {id(p) for p in model.state_dict(keep_vars=True).values()}
         for _ in range(50):
             model.conv.weight = torch.nn.Parameter(torch.randn_like(model.conv.weight))
@@ -218,9 +223,9 @@ def test_inference_tensors_are_packed_too(folded):
     """They count no versions, so nothing tells whether what was packed is still right."""
     with torch.inference_mode():
         model = folded.ModelNew()
-        first = model._kw_derived()
+        first = derived(model)
         model.conv.weight.mul_(2)
-        again = model._kw_derived()
+        again = derived(model)
         assert not all(torch.equal(a, b) for a, b in zip(again, first, strict=True))
 
 
@@ -239,13 +244,13 @@ def test_weights_are_packed_again_when_they_get_other_memory(folded, what):
     with torch.no_grad():
         model = folded.ModelNew()
         model.conv.weight.uniform_(-1, 1)
-        first = [t.clone() for t in model._kw_derived()]
+        first = [t.clone() for t in derived(model)]
         for _ in range(3):  # memory that is freed is what is allocated next
             QUIET_WRITES[what](model)
         other = folded.ModelNew()
         other.load_state_dict(model.state_dict())
-        wanted = other._kw_derived()
-        assert all(torch.equal(a, b) for a, b in zip(model._kw_derived(), wanted, strict=True))
+        wanted = derived(other)
+        assert all(torch.equal(a, b) for a, b in zip(derived(model), wanted, strict=True))
         assert not all(torch.equal(a, b) for a, b in zip(first, wanted, strict=True))
 
 

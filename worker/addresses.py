@@ -9,7 +9,8 @@ _APART = 1 << 33
 
 
 class Addresses:
-    """A base for each storage. `recorder.aligned` is set when a program asks for an alignment."""
+    """A base for each storage. The recorder is told when a program asks for an alignment (`aligned`) and
+    when it compares addresses of tensors, or keeps things under them (`compares_addresses`)."""
 
     def __init__(self, recorder):
         self.recorder = recorder
@@ -47,9 +48,11 @@ class Address:
     __rand__ = __and__
 
     def __eq__(self, other):
+        self._recorder.compares_addresses |= isinstance(other, Address)
         return self._number == _plain(other)
 
     def __hash__(self):
+        self._recorder.compares_addresses = True
         return hash(self._number)
 
     def __bool__(self):
@@ -57,6 +60,9 @@ class Address:
 
     def __repr__(self):
         return repr(self._number)
+
+    def __format__(self, how):
+        return format(self._number, how)
 
     def __getattr__(self, name):
         """Triton's binder and methods of int."""
@@ -88,17 +94,17 @@ def _plain(value):
 
 def _refused(name):
     def refused(self, *others):
-        return getattr(operator, name)(self._refuse(), *map(_plain, others))
+        return getattr(operator, name, divmod)(self._refuse(), *map(_plain, others))
     return refused
 
 
 def _refused_from_right(name):
     def refused(self, other):
-        return getattr(operator, name)(_plain(other), self._refuse())
+        return getattr(operator, name, divmod)(_plain(other), self._refuse())
     return refused
 
 
-for _name in "add sub mul floordiv truediv lshift rshift or xor".split():
+for _name in "add sub mul pow divmod floordiv truediv lshift rshift or xor".split():
     setattr(Address, "__%s__" % _name, _refused("__%s__" % _name))
     setattr(Address, "__r%s__" % _name, _refused_from_right("__%s__" % _name))
 for _name in "lt le gt ge index invert neg pos abs".split():

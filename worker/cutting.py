@@ -5,7 +5,9 @@ model, get_inputs and get_init_inputs use stays as it is, and so does every othe
 """
 
 import ast
+import dis
 import io
+import types
 
 from loading import parse
 from refusal import Refused
@@ -15,7 +17,10 @@ def cut(request):
     """The reply {"source"}, or Refused if the model uses the candidate."""
     source, candidate, file = request["source"], request["class"], request["file"]
     body = parse(source, file).body
-    module = _Module(body)
+    try:
+        module = _Module(body)
+    except SyntaxError as error:  # such as `return` outside a function
+        raise Refused("syntax", error.msg, file, error.lineno) from None
     target = module.makers.get(candidate, set())
     if not target:
         return {"status": "ok", "source": source}
@@ -46,7 +51,7 @@ class _Module:
         for place, statement in enumerate(body):
             for name in _names_made(statement):
                 self.makers.setdefault(name, set()).add(place)
-        self.uses = [set().union(*(self.makers.get(name, set()) for name in _names(statement)))
+        self.uses = [set().union(*(self.makers.get(name, set()) for name in _globals_used(statement)))
                      for statement in body]
 
     def is_definition(self, place):
@@ -70,8 +75,18 @@ def _is_future(statement):
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _names(statement):
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+def _globals_used(statement):
+    """Names of the module that a statement uses, as Python's compiler sees it: no local variables."""
+    used, codes = set(), [compile(ast.Module([statement], []), "", "exec", dont_inherit=True)]
+    while codes:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        used |= {step.argval for step in dis.get_instructions(code)
+                 if step.opname.startswith(("LOAD_", "DELETE_")) and step.opcode in _BY_NAME}
+    return used
+
+
+_BY_NAME = {dis.opmap[name] for name in dis.opmap if name.endswith(("_NAME", "_GLOBAL", "_GLOBALS"))}
 
 
 def _names_made(statement):

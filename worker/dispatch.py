@@ -94,8 +94,11 @@ class Recorder(TorchDispatchMode):
         self.bodies = Bodies()
         self.asked = set()  # names of the device's properties that the program read
         self.aligned = False  # whether it asked how an address is aligned
+        self.compares_addresses = False
         self.kept = []      # what tensors are known by: no storage or id is used twice
         self.constants = {}  # key or id -> real tensor whose values are known
+        self.weights = set()    # storages of parameters, once they are known: their values never are
+        self.read_on_host = set()  # keys of tensors whose values forward was told
 
     # -- tapes ----------------------------------------------------------------------------------
 
@@ -143,6 +146,10 @@ class Recorder(TorchDispatchMode):
 
     def _known(self, key, count):
         """The same for what the first `count` tapes leave at `key`."""
+        if key[0] in self.weights:
+            return None
+        if not self.constructing:
+            self.read_on_host.add(key)
         if key in self.constants:
             return self.constants[key]
         for index in reversed(range(count)):
@@ -241,8 +248,7 @@ class Recorder(TorchDispatchMode):
 
     def _host_read(self, func, name, args):
         tensor = args[0]
-        if name == "aten.equal.default" and same_lineage(
-                self.tapes, *(self.value(t).key for t in args)):
+        if name == "aten.equal.default" and self._are_equal(*(self.value(t).key for t in args)):
             return True
         if isinstance(tensor, FakeTensor):
             tensor = self.known_constant(tensor)
@@ -252,6 +258,14 @@ class Recorder(TorchDispatchMode):
             return 0 if "scalar" in name else False
         with _disable_current_modes():
             return tensor.item()
+
+    def _are_equal(self, *keys):
+        """Whether equal steps made two tensors out of nothing but literals."""
+        if any(key[0] in self.weights for key in keys) or not same_lineage(self.tapes, *keys):
+            return False
+        if not self.constructing:
+            self.read_on_host.update(keys)
+        return True
 
     def _move_constant(self, tensor, kwargs):
         """Moving a literal to the device makes it a constant there; nothing else is on the CPU."""

@@ -1,8 +1,8 @@
 """Whether two tensors hold the same numbers because the same steps made both."""
 
-import torch
-
+from literals import draws
 from tape import Call
+
 
 def same_lineage(tapes, one, other):
     """Whether equal steps made two tensors, given by their keys, out of nothing but literals."""
@@ -17,7 +17,7 @@ def _lineage(tapes, key):
         if key in tape.live and key not in tape.inputs:
             value = tape.live[key]
             steps = _steps_of(tape, value)
-            if not all(isinstance(step, Call) and not _draws(step) for step in steps):
+            if not all(isinstance(step, Call) and not draws(step.op) for step in steps):
                 return None
             try:
                 made = tape.program([], [value], steps)
@@ -29,14 +29,6 @@ def _lineage(tapes, key):
         if any(key[0] in {v.storage for v in step.may_write()} for step in tape.steps):
             return None  # a later phase wrote to it
     return None
-
-
-def _draws(step):
-    namespace, name, overload = step.op.split(".")
-    if namespace == "kernelwright":  # a literal
-        return False
-    operator = getattr(getattr(getattr(torch.ops, namespace), name), overload)
-    return torch.Tag.nondeterministic_seeded in operator.tags
 
 
 def _steps_of(tape, value):

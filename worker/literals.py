@@ -12,12 +12,18 @@ from tape import Call, Value
 MAX_ELEMENTS = 1 << 16
 MAX_STEPS = 256
 
-# Results of these are not determined by their arguments.
-_UNDETERMINED = {"rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm",
-                 "normal", "normal_", "uniform_", "bernoulli", "bernoulli_", "random_",
-                 "exponential_", "multinomial", "dropout", "native_dropout", "geometric_",
-                 "cauchy_", "log_normal_", "poisson", "empty", "empty_like", "empty_strided",
-                 "new_empty", "new_empty_strided", "rrelu", "rrelu_with_noise"}
+# Operators that make a tensor and write no elements.
+UNFILLED = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty",
+            "aten.new_empty_strided"}
+
+
+def draws(op):
+    """Whether an operator draws random numbers."""
+    namespace, name, overload = op.split(".")
+    if namespace == "kernelwright":  # a literal
+        return False
+    operator = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+    return torch.Tag.nondeterministic_seeded in operator.tags
 
 
 def evaluate(tape, value, known):
@@ -48,7 +54,7 @@ def _take_inputs(step, tape, known, values):
 
 def _determined(step, values):
     namespace, name, _ = step.op.split(".")
-    if namespace not in ("aten", "kernelwright") or name in _UNDETERMINED:
+    if namespace not in ("aten", "kernelwright") or namespace + "." + name in UNFILLED or draws(step.op):
         return False
     if any(v is not None and v.key[2] and _elements(v) > MAX_ELEMENTS for v in step.results):
         return False

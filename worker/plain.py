@@ -155,8 +155,8 @@ def tensors(model):
         known[id(tensor)] = tensor
         return id(tensor)
 
-    return {name: known[entry["key"]] for entry in collect_state(model, key_of)
-            for name in entry["names"]}
+    entries, _ = collect_state(model, key_of)
+    return {name: known[entry["key"]] for entry in entries for name in entry["names"]}
 
 
 def changed(tensor):

@@ -23,6 +23,7 @@ import flags
 import standins
 from dispatch import Recorder
 from launches import Launches
+from literals import UNFILLED
 from loading import MODULE_NAME, UserFile, plain_process
 from refusal import Refused, one_line
 from state import collect_state
@@ -101,7 +102,8 @@ class Recording:
         self.init = recorder.start("init")
         self.user("the file", self.file.execute)
         model = self._construct()
-        self.state = collect_state(model, lambda tensor: recorder.value(tensor).key)
+        self.state, modules = collect_state(model, lambda tensor: recorder.value(tensor).key)
+        recorder.weights = {e["key"][0] for e in self.state if e["kind"] == "parameter"}
 
         self.inputs = recorder.start("inputs")
         self._begin()
@@ -112,7 +114,7 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        with TrainingReads(model) as training_reads:
+        with TrainingReads(modules) as training_reads:
             if "survives" not in recorder.without:
                 self._call(model, arguments)
             self.forward = recorder.start("forward")
@@ -273,8 +275,8 @@ class Recording:
         again = {key for key in tape.inputs if key in self.warm.live or key in self.forward.live}
         known = {entry["key"] for entry in self.state} | set(self.input_keys)
         if again - known != set(derived):
-            raise Refused("survives", "each call leaves another tensor behind for the next",
-                          self.file.name, None)
+            raise Refused("survives", "a call uses a tensor that the one before made anew: keep one "
+                          "tensor, and write to it in place", self.file.name, None)
         if self.harness is not self.file:
             self._check_same_program(result, tape, again | known, results)
 
@@ -329,8 +331,9 @@ class Recording:
             "source": {"file": self.file.name, "class": self.request.get("class") or "Model",
                        "parameters": _parameter_names(model), "modes": self.modes,
                        "device": standins.asked_properties(self.profile, self.recorder.asked),
-                       **({"aligned": True} if self.recorder.aligned else {})},
-            "state": [{"names": e["names"], "kind": e["kind"]} for e in self.state],
+                       **{name: True for name in ("aligned", "compares_addresses")
+                          if getattr(self.recorder, name)}},
+            "state": [self._entry(**e) for e in self.state],
             "kernels": [{**kernel, "source": ""} for kernel in kernels],
             "init": self.init.program([], init_outputs),
             "derive": self.warm.program(state_of(self.warm), derive_values, derive_steps),
@@ -338,6 +341,11 @@ class Recording:
             "forward": self.forward.program(forward_inputs, results),
             "arguments": trees, "result": result_tree,
         }
+
+    def _entry(self, names, kind, key):
+        """An entry of the state. What was read on the host, the program takes for granted."""
+        read = {"premise": True} if key in self.recorder.read_on_host else {}
+        return {"names": names, "kind": kind, **read}
 
     def _tree(self, value, leaves, label, what, depth=0):
         """A value as a Tree; tensors go to `leaves`, each once."""
@@ -425,14 +433,12 @@ def _fields(value):
 
 # Operators that write to all of their first argument and read nothing there.
 _OVERWRITES = {"aten.zero_.default", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.copy_.default"}
-_EMPTY = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty",
-          "aten.new_empty_strided"}
 
 
 def _fills(step):
     """Storages that a step may write values to: not those that it only makes or looks at."""
     filled = {value.storage for value in step.may_write()}
-    if not isinstance(step, Launch) and step.op.rpartition(".")[0] not in _EMPTY:
+    if not isinstance(step, Launch) and step.op.rpartition(".")[0] not in UNFILLED:
         filled |= {v.storage for v in step.results if v is not None} \
             - {v.storage for v in step.reads()}
     return filled

@@ -10,55 +10,61 @@ _INTERNAL = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weig
 
 
 def collect_state(model, key_of):
-    """Entries {"names", "kind", "key"} in order: parameters, buffers, constants. Tensors with the same
-    key_of(tensor) are one entry with several names."""
+    """Returns the entries {"names", "kind", "key"} of the state and the paths of each module, by id.
+
+    Entries come in order: parameters, buffers, constants. Tensors with the same key_of(tensor) are
+    one entry with several names. A path or name is the Python expression that follows `model.`.
+    """
+    walk = _Walk()
+    walk.owner("", model, 0, ())
     entries = {}
-
-    def add(name, tensor, kind):
-        key = key_of(tensor)
-        entry = entries.setdefault(key, {"names": [], "kind": kind, "key": key})
-        if name not in entry["names"]:
-            entry["names"].append(name)
-
-    if isinstance(model, torch.nn.Module):
-        for name, parameter in model.named_parameters(remove_duplicate=False):
-            add(name, parameter, "parameter")
-        for name, buffer in model.named_buffers(remove_duplicate=False):
-            add(name, buffer, "buffer")
-        for path, module in model.named_modules(remove_duplicate=False):
-            prefix = path + "." if path else ""
-            _walk_attributes(prefix, module, add, 0)
-    elif hasattr(model, "__dict__"):
-        _walk_attributes("", model, add, 0)
-    return list(entries.values())
+    for kind, tensors in walk.tensors.items():
+        for name, tensor in tensors:
+            key = key_of(tensor)
+            entry = entries.setdefault(key, {"names": [], "kind": kind, "key": key})
+            if name not in entry["names"]:
+                entry["names"].append(name)
+    return list(entries.values()), walk.modules
 
 
-def _walk_attributes(prefix, owner, add, depth):
-    for name, value in vars(owner).items():
-        if name not in _INTERNAL and name.isidentifier():
-            _walk(prefix + name, value, add, depth)
+class _Walk:
+    """Goes through a model, and finds tensors and modules also in containers of plain attributes."""
 
+    def __init__(self):
+        self.tensors = {"parameter": [], "buffer": [], "constant": []}
+        self.modules = {}  # id -> paths
 
-def _walk(path, value, add, depth):
-    """Tensors inside an attribute's containers, and in modules that only a container holds. The
-    path is the Python expression that reaches them."""
-    if isinstance(value, torch.Tensor):
-        add(path, value, "constant")
-    elif depth >= MAX_DEPTH:
-        return
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            _walk("%s[%d]" % (path, index), item, add, depth + 1)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(key, int) or isinstance(key, str) and key.isidentifier():
-                _walk('%s["%s"]' % (path, key) if isinstance(key, str) else
-                      "%s[%d]" % (path, key), item, add, depth + 1)
-    elif isinstance(value, torch.nn.Module) and path.endswith("]"):
-        for name, part in value.named_modules(remove_duplicate=False):
-            inner = path + "." + name + "." if name else path + "."
-            for table in (part._parameters, part._buffers):
-                for key, tensor in table.items():
-                    if tensor is not None:
-                        add(inner + key, tensor, "constant")
-            _walk_attributes(inner, part, add, depth + 1)
+    def owner(self, path, owner, depth, above):
+        """`above` holds the ids of what lies around: a module may know the one that holds it."""
+        if id(owner) in above or not hasattr(owner, "__dict__"):
+            return
+        above = (*above, id(owner))
+        prefix = path + "." if path else ""
+        is_module = isinstance(owner, torch.nn.Module)
+        if is_module:
+            self.modules.setdefault(id(owner), []).append(path)
+            for kind, table in (("parameter", owner._parameters), ("buffer", owner._buffers)):
+                self.tensors[kind if depth == 0 else "constant"] += [
+                    (prefix + name, tensor) for name, tensor in table.items() if tensor is not None]
+        for name, value in vars(owner).items():
+            if name not in _INTERNAL and name.isidentifier():
+                self.value(prefix + name, value, depth, above)
+        for name, part in owner._modules.items() if is_module else ():
+            if part is not None:
+                self.owner(prefix + name, part, depth, above)
+
+    def value(self, path, value, depth, above):
+        if isinstance(value, torch.Tensor):
+            self.tensors["constant"].append((path, value))
+        elif depth >= MAX_DEPTH:
+            return
+        elif isinstance(value, (list, tuple)):
+            for index, item in enumerate(value):
+                self.value("%s[%d]" % (path, index), item, depth + 1, above)
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if isinstance(key, int) or isinstance(key, str) and key.isidentifier():
+                    self.value('%s["%s"]' % (path, key) if isinstance(key, str) else
+                               "%s[%d]" % (path, key), item, depth + 1, above)
+        elif isinstance(value, torch.nn.Module):
+            self.owner(path, value, depth + 1, above)

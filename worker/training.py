@@ -4,18 +4,16 @@ import torch
 
 
 class TrainingReads:
-    """Notes the modules of the model that forward asks, by attribute path, and what they say."""
+    """Notes the modules of the model that forward asks, by all their paths, and what they say.
+    `paths`: those of each module, by id."""
 
     watching = None
 
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, paths):
+        self.paths = paths
         self.modes = {}
 
     def __enter__(self):
-        self.paths = {}
-        if isinstance(self.model, torch.nn.Module):
-            self.paths = {id(module): path for path, module in self.model.named_modules()}
         TrainingReads.watching = self
         return self
 
@@ -31,8 +29,9 @@ class _Training:
             raise AttributeError("training")
         watching = TrainingReads.watching
         training = module.__dict__["training"]
-        if watching is not None and id(module) in watching.paths:
-            watching.modes[watching.paths[id(module)]] = bool(training)
+        if watching is not None:
+            for path in watching.paths.get(id(module), ()):
+                watching.modes[path] = bool(training)
         return training
 
     def __set__(self, module, value):

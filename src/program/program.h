@@ -157,6 +157,7 @@ struct TaskSource {
   // it read of the capability follows from the target.
   std::map<std::string, Json> device;
   bool aligned = false;  // whether the program asked how a tensor's address is aligned
+  bool compares_addresses = false;
   bool operator==(const TaskSource&) const = default;
 };
 

@@ -394,8 +394,9 @@ class Optimizer::Run {
     if (verdict.outcome != Verdict::Outcome::kAccepted) {
       return refuse(NothingGained::kFailedAsAWhole, verdict.reason);
     }
-    if (canonical_hash(recorded) != canonical_hash(optimized)) {
-      return refuse(NothingGained::kFailedAsAWhole, "the exported program records as another one");
+    if (const std::string where = difference(optimized, recorded); !where.empty()) {
+      return refuse(NothingGained::kFailedAsAWhole,
+                    "the exported program records as another one (at " + where + ")");
     }
     const bool slower = verdict.speedup_eager && verdict.speedup_eager->lower <= 1;
     if (slower && !options.pure) return refuse(NothingGained::kNoFaster, kNoFaster);

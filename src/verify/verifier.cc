@@ -276,10 +276,10 @@ JobOutcome<std::string> Verifier::exported(const Reference& reference, const Rec
   if (built.fault) return {std::nullopt, built.fault};
   const JobOutcome<Task> recorded = adopted(reference, canonical(built.value->task), again);
   if (recorded.fault) return {std::nullopt, recorded.fault};
-  if (canonical_hash(*recorded.value) != canonical_hash(task)) {
-    return {std::nullopt,
-            JobFault{JobResult::Status::kRefused, "export",
-                     "the exported program records as another one", again.file, 0, "record"}};
+  if (const std::string where = difference(task, *recorded.value); !where.empty()) {
+    return {std::nullopt, JobFault{JobResult::Status::kRefused, "export",
+                                   "the exported program records as another one (at " + where + ")",
+                                   again.file, 0, "record"}};
   }
   return {std::move(again.text), std::nullopt};
 }

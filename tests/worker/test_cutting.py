@@ -63,7 +63,8 @@ def get_inputs():
 
 
 if __name__ == "__main__":
-    print(ModelNew()(*get_inputs()))
+    x, = get_inputs()  # a name that the model gives to a variable of its own
+    print(ModelNew()(x))
 '''
 
 
@@ -93,7 +94,8 @@ def test_a_file_without_a_candidate_is_as_it_was():
     (("class Model(torch.nn.Module):\n    def forward(self, x):\n        return x * shared(WIDTH)", "class Model(torch.nn.Module):\n    def forward(self, x):\n        return ModelNew.block"), "uses ModelNew"),
     (("return [torch.randn(WIDTH)]", "return [ModelNew()(torch.randn(WIDTH))]"), "uses ModelNew"),
     (("ModelNew.block = BLOCK", "ModelNew.block = BLOCK; Model.block = 3"), "a line has a statement"),
-    (("class Model(", "class Model(:"), ".")])
+    (("class Model(", "class Model(:"), "."),
+    (("BLOCK = 32", "return 32"), "outside function")])
 def test_what_cannot_be_told_apart_is_refused(change, message):
     text = TEXT.replace(*change)
     assert text != TEXT

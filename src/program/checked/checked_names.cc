@@ -36,32 +36,32 @@ bool is_digits(std::string_view text) {
 // more than make an object.
 bool is_builtin(std::string_view name) {
   static const std::set<std::string_view> names = {
-      "abs",         "aiter",       "all",       "anext",
-      "any",         "ascii",       "bin",       "bool",
-      "breakpoint",  "bytearray",   "bytes",     "callable",
-      "chr",         "classmethod", "compile",   "complex",
-      "copyright",   "credits",     "delattr",   "dict",
-      "dir",         "divmod",      "enumerate", "eval",
-      "exec",        "exit",        "filter",    "float",
-      "format",      "frozenset",   "getattr",   "globals",
-      "hasattr",     "hash",        "help",      "hex",
-      "id",          "input",       "int",       "isinstance",
-      "issubclass",  "iter",        "len",       "license",
-      "list",        "locals",      "map",       "max",
-      "memoryview",  "min",         "next",      "object",
-      "oct",         "open",        "ord",       "pow",
-      "print",       "property",    "quit",      "range",
-      "repr",        "reversed",    "round",     "set",
-      "setattr",     "slice",       "sorted",    "staticmethod",
-      "str",         "sum",         "super",     "tuple",
-      "type",        "vars",        "zip",       "AttributeError",
-      "RuntimeError"};
+      "abs",         "aiter",        "all",       "anext",
+      "any",         "ascii",        "bin",       "bool",
+      "breakpoint",  "bytearray",    "bytes",     "callable",
+      "chr",         "classmethod",  "compile",   "complex",
+      "copyright",   "credits",      "delattr",   "dict",
+      "dir",         "divmod",       "enumerate", "eval",
+      "exec",        "exit",         "filter",    "float",
+      "format",      "frozenset",    "getattr",   "globals",
+      "hasattr",     "hash",         "help",      "hex",
+      "id",          "input",        "int",       "isinstance",
+      "issubclass",  "iter",         "len",       "license",
+      "list",        "locals",       "map",       "max",
+      "memoryview",  "min",          "next",      "object",
+      "oct",         "open",         "ord",       "pow",
+      "print",       "property",     "quit",      "range",
+      "repr",        "reversed",     "round",     "set",
+      "setattr",     "slice",        "sorted",    "staticmethod",
+      "str",         "sum",          "super",     "tuple",
+      "type",        "vars",         "zip",       "AttributeError",
+      "LookupError", "RuntimeError", "TypeError"};
   return names.contains(name);
 }
 
-// p0, t12: how the writer numbers its local variables.
+// p0, q1, t12: how the writer numbers its local variables.
 bool is_numbered(std::string_view name) {
-  return std::string_view("pdtx").find(name[0]) != std::string_view::npos &&
+  return std::string_view("pqdtx").find(name[0]) != std::string_view::npos &&
          is_digits(name.substr(1));
 }
 
@@ -85,7 +85,7 @@ bool is_word(std::string_view text) {
 bool is_used_by_writer(std::string_view name) {
   static const std::set<std::string_view> others = {"torch",   "warnings", "ModelNew", "self",
                                                     "args",    "kwargs",   "key",      "made",
-                                                    "tensors", "derived"};
+                                                    "tensors", "derived",  "modes"};
   if (name.empty()) return false;
   // Names of arguments end in an underscore.
   return others.contains(name) || is_builtin(name) || is_numbered(name) || name.ends_with('_') ||

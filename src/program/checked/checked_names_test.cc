@@ -38,10 +38,11 @@ TEST(CheckedNames, KeywordsAreWords) {
 }
 
 TEST(CheckedNames, TheWritersOwnNames) {
-  for (const char* text : {"torch", "zip", "super", "p0", "t12", "x_", "_kw_device", "ModelNew"}) {
+  for (const char* text :
+       {"torch", "zip", "super", "p0", "q1", "t12", "x_", "_kw_device", "ModelNew"}) {
     EXPECT_TRUE(is_used_by_writer(text)) << text;
   }
-  for (const char* text : {"", "p", "tl", "t0a", "q0", "kernel"}) {
+  for (const char* text : {"", "p", "tl", "t0a", "r0", "kernel"}) {
     EXPECT_FALSE(is_used_by_writer(text)) << text;
   }
 }

@@ -1,13 +1,10 @@
 #include "program/python/call_conditions.h"
 
 #include <algorithm>
-#include <set>
 
 #include "formats/base/error.h"
 #include "program/checked/checked_names.h"
-#include "program/makers.h"
 #include "program/python/python_text.h"
-#include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {
@@ -125,26 +122,11 @@ def _kw_matches(tensors, expected):
         return False
     if torch.is_autocast_enabled(_kw_device):
         return False
-    return not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
-)py";
-}
-
-bool has_ties(const Task& task) {
-  return std::ranges::any_of(task.state,
-                             [](const StateEntry& entry) { return entry.names.size() > 1; });
-}
-
-std::string same_function() {
-  return R"py(
-
-def _kw_is_same(a, b):
-    """True when two tensors show the same memory in the same way, as tied parameters do."""
-    return a is b or (
-        torch._C._is_alias_of(a, b)
-        and a.dtype == b.dtype
-        and a.storage_offset() == b.storage_offset()
-        and a.shape == b.shape
-        and a.stride() == b.stride()
+    if torch._C._are_functorch_transforms_active():  # vmap, jvp: tensors stand for others
+        return False
+    differentiates = torch.autograd.forward_ad._current_level >= 0
+    return not (
+        torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors))
     )
 )py";
 }
@@ -186,30 +168,6 @@ def _kw_are_tables(tensors):
             return True
     return False
 )py";
-}
-
-std::string other_sharing(const Task& task, const StepWriter& writer) {
-  const Program& forward = task.forward;
-  const std::set<int> written = written_storages(forward, task.kernels);
-  std::string out;
-  const size_t state = task.state.size(), derived = task.derive.outputs.size();
-  for (size_t i = 0; i < state; ++i) {
-    const std::vector<std::string>& names = task.state[i].names;
-    for (size_t k = 1; k < names.size(); ++k) {
-      out += " or not _kw_is_same(" + attribute_path(names[k]) + ", " +
-             writer.name(forward.inputs[i]) + ")";
-    }
-  }
-  for (size_t b = state + derived; b < forward.inputs.size(); ++b) {
-    for (size_t a = 0; a < b; ++a) {
-      if (a >= state && a < state + derived) continue;  // derived: not an argument's memory
-      const ValueId x = forward.inputs[a], y = forward.inputs[b];
-      const int one = forward.values[x].storage, other = forward.values[y].storage;
-      if (one == other || !(written.count(one) || written.count(other))) continue;
-      out += " or torch._C._is_alias_of(" + writer.name(x) + ", " + writer.name(y) + ")";
-    }
-  }
-  return out.empty() ? out : out.substr(4);
 }
 
 }  // namespace kw

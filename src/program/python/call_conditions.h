@@ -24,20 +24,10 @@ std::string device_names();
 // The function _kw_matches() of a module with this task's kernels.
 std::string matches_function(const Task& task);
 
-// Whether the state has tensors of several names, which must stay the same one. The function
-// _kw_is_same() asks that.
-bool has_ties(const Task& task);
-std::string same_function();
-
 // The class _kw_Made: what a module keeps of what is made of its state.
 std::string made_class();
 
 // The function _kw_are_tables(), which compares tensors with the outputs of `premises`.
 std::string tables_function(const Task& task, const Program& premises);
-
-// When memory is not shared as it was recorded, in Python; empty where that cannot matter. Ties of
-// parameters must still hold, and arguments must not overlap what forward writes to: the steps may
-// run in another order than the original's.
-std::string other_sharing(const Task& task, const StepWriter& writer);
 
 }  // namespace kw

@@ -7,6 +7,7 @@
 #include "program/checked/checked_text.h"
 #include "program/checked/slice_writer.h"
 #include "program/python/call_conditions.h"
+#include "program/python/memory_guard.h"
 #include "program/python/python_text.h"
 #include "program/python/step_writer.h"
 #include "program/rewrite/tables.h"
@@ -24,11 +25,12 @@ StepWriter exported(const Task& task, const Program& program) {
 // The class: each part is some lines of it.
 class ModuleWriter {
  public:
-  explicit ModuleWriter(const Task& task) : task_(task), forward_(exported(task, task.forward)) {
+  explicit ModuleWriter(const Task& task)
+      : task_(task), forward_(exported(task, task.forward)), memory_(task) {
     name_state();
     name_arguments();
-    has_derived_ = !task_.derive.outputs.empty() ||
-                   std::ranges::any_of(task_.state, [](const StateEntry& e) { return e.premise; });
+    asks_state_ = !task_.derive.outputs.empty() ||
+                  std::ranges::any_of(task_.state, [](const StateEntry& e) { return e.premise; });
   }
 
   std::string text() {
@@ -41,8 +43,8 @@ class ModuleWriter {
 
     _kw_expected = (
 )py";
-    out += expected_ + "    )\n\n";
-    if (has_derived_) out += derived();
+    out += expected_ + "    )\n" + memory_.attribute() + "\n";
+    if (asks_state_) out += derived();
     out += R"py(    def _kw_original(self, args, kwargs):
         if not self.__dict__.get("_kw_warned"):
             self.__dict__["_kw_warned"] = True
@@ -64,8 +66,8 @@ class ModuleWriter {
     for (const Program* program : {&task_.forward, &task_.derive, &premises}) {
       if (out.empty()) out = exported(task_, *program).helper();
     }
-    if (has_ties(task_)) out += same_function();
-    if (has_derived_) out += made_class();
+    out += memory_.functions();
+    if (asks_state_) out += made_class();
     return premises.outputs.empty() ? out : out + tables_function(task_, premises);
   }
 
@@ -77,7 +79,8 @@ class ModuleWriter {
         throw InputError("export: the model keeps a tensor that no attribute path reaches");
       }
       const std::string name = "p" + std::to_string(i);
-      bind_state_ += "        " + name + " = " + attribute_path(task_.state[i].names[0]) + "\n";
+      bind_state_ += "            " + name + " = " + attribute_path(task_.state[i].names[0]) + "\n";
+      state_ += (i ? ", " : "") + name;
       guard(task_.forward.inputs[i], name);
     }
   }
@@ -96,6 +99,15 @@ class ModuleWriter {
       bind_arguments_ += "        " + name + " = " + leaves[k] + "\n";
       guard(inputs[first + k], name);
     }
+    tell_apart(leaves);
+  }
+
+  // Python can ask whether two arguments are one.
+  void tell_apart(const std::vector<std::string>& leaves) {
+    if (leaves.size() < 2) return;
+    std::string ids;
+    for (const std::string& leaf : leaves) ids += (ids.empty() ? "id(" : ", id(") + leaf + ")";
+    checks_.push_back("len({" + ids + "}) == " + std::to_string(leaves.size()));
   }
 
   // What the tensor of leaf `k` is called: after its parameter where it is one.
@@ -129,8 +141,7 @@ class ModuleWriter {
     const std::string steps = pack.steps("            ");
     for (ValueId id : task_.derive.outputs) packed += pack.name(id) + ", ";
     const std::string premises = premise_condition();
-    return R"py(    def _kw_derived(self):
-        """)py" +
+    return "    def _kw_derived(self, " + state_ + "):\n        \"\"\"" +
            std::string(premises.empty()
                            ? "Tensors that depend on the parameters alone, made again when "
                              "those change."
@@ -138,8 +149,8 @@ class ModuleWriter {
                              "those change. None\n        if a table is not what the "
                              "constructor makes.") +
            R"py("""
-)py" + bind_state_ +
-           "        try:\n            key = (" + key + R"py()
+)py" + "        try:\n            key = (" +
+           key + R"py()
         except RuntimeError:  # inference tensors count no versions
             key = object()
         made = self.__dict__.get("_kw_made")
@@ -168,9 +179,6 @@ class ModuleWriter {
   std::string forward() {
     std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
     for (const std::string& check : checks_) condition += " or not (" + check + ")";
-    for (const auto& [path, training] : task_.source.modes) {
-      condition += (training ? " or not " : " or ") + attribute_path(path) + ".training";
-    }
     std::string bind_derived;
     for (size_t k = 0; k < task_.derive.outputs.size(); ++k) {
       const std::string name = "d" + std::to_string(k);
@@ -181,16 +189,33 @@ class ModuleWriter {
       bind_derived.resize(bind_derived.size() - 1);
       bind_derived = "        " + bind_derived + " = derived\n";
     }
-    std::string out = original_if(condition) + bind_state_ + bind_arguments_ +
+    std::string out = original_if(condition) + look_up() + bind_arguments_ +
                       original_if("not _kw_matches((" + guarded_ + "), self._kw_expected)");
-    if (const std::string other = other_sharing(task_, forward_); !other.empty()) {
+    if (const std::string other = memory_.differs(forward_); !other.empty()) {
       out += original_if(other);
     }
-    if (has_derived_) {
-      out += "        derived = self._kw_derived()\n" + original_if("derived is None");
+    if (asks_state_) {
+      out +=
+          "        derived = self._kw_derived(" + state_ + ")\n" + original_if("derived is None");
     }
     out += bind_derived + forward_.steps("        ");
     return out + "        return " + forward_.result(task_.result) + "\n";
+  }
+
+  // Finds the state, which may have been changed since the model was constructed.
+  std::string look_up() const {
+    std::string read, recorded;
+    for (const auto& [path, training] : task_.source.modes) {
+      read += attribute_path(path) + ".training, ";
+      recorded += training ? "True, " : "False, ";
+    }
+    std::string body = bind_state_ + memory_.ties("            ");
+    if (!read.empty()) body += "            modes = (" + read + ")\n";
+    if (body.empty()) return "";
+    return "        try:\n" + body +
+           "        except (AttributeError, LookupError, TypeError):  # part of the model is gone\n"
+           "            return self._kw_original(args, kwargs)\n" +
+           (read.empty() ? "" : original_if("modes != (" + recorded + ")"));
   }
 
   static std::string original_if(const std::string& condition) {
@@ -199,10 +224,12 @@ class ModuleWriter {
 
   const Task& task_;
   StepWriter forward_;
+  MemoryGuard memory_;
+  std::string state_;                        // names of the state's tensors
   std::string bind_state_, bind_arguments_;  // statements that name what forward's inputs are
   std::string guarded_, expected_;           // names of tensors, what they must be
   std::vector<std::string> checks_;          // conditions on the other arguments
-  bool has_derived_ = false;  // whether something is made or asked of the state alone
+  bool asks_state_ = false;  // whether something is derived from the state, or asked of it alone
 };
 
 }  // namespace

@@ -46,10 +46,12 @@ class Adopter {
     task_.target = ours_.target;
     task_.source.device.insert(ours_.source.device.begin(), ours_.source.device.end());
     task_.source.aligned |= ours_.source.aligned;
+    task_.source.compares_addresses |= ours_.source.compares_addresses;
     task_.kernels = ours_.kernels;
     task_.derive = task_.forward = {};
     task_.result = ours_.result;
     if (!write_derive() || !write_forward()) return std::move(out_);
+    for (const int r : match_.premises()) task_.state[r].premise = true;
     task_ = canonical(task_);
     mark_premises(task_);
     check_task(task_);

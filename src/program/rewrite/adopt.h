@@ -28,7 +28,8 @@ struct Adoption {
 // It is a fault if a random operator is left among these steps.
 //
 // Tables that either of them uses are premises (tables.h), and so are properties of the device that
-// either of them read.
+// either of them read. It is a fault if the candidate read a tensor of the state on the host that
+// the reference makes in another way.
 //
 // A derived tensor that forward writes (scratch) is made in each call. So no call finds what an
 // earlier one left, and threads and streams share nothing that is written.

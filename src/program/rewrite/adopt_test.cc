@@ -230,6 +230,50 @@ TEST(Adopt, FindsRenamedWeightsByTheOrderOfTheirDraws) {
   EXPECT_EQ(meaning(adopted(two_weights(), candidate)), meaning(two_weights()));
 }
 
+// The candidate makes a layer that neither uses, under other names.
+TEST(Adopt, CountsDrawsThatNobodyUses) {
+  Model reference;
+  reference.state("unused", reference.init.drawn()).state("used", reference.init.drawn());
+  const Task wanted = sum_of(reference, {1});
+  Model candidate;
+  candidate.state("a", candidate.init.drawn()).state("b", candidate.init.drawn());
+  EXPECT_EQ(meaning(adopted(wanted, sum_of(candidate, {1}))), meaning(wanted));
+}
+
+// It makes the layer alone that it uses: it must mean the one that the reference uses.
+TEST(Adopt, FindsTheWeightThatTheReferenceUses) {
+  Model reference;
+  reference.state("unused", reference.init.drawn()).state("used", reference.init.drawn());
+  const Task wanted = sum_of(reference, {1});
+  Model candidate;
+  candidate.state("a", candidate.init.drawn());
+  EXPECT_EQ(meaning(adopted(wanted, sum_of(candidate, {0}))), meaning(wanted));
+}
+
+// What the candidate was told on the host must hold of the reference's state.
+TEST(Adopt, TakesPremisesOver) {
+  Model reference;
+  reference.state("table", reference.init.zeros(), "buffer")
+      .state("other", reference.init.neg(reference.init.zeros()), "buffer");
+  const Task given = sum_of(reference, {});
+  const auto premises = [&](const std::function<ValueId(Model&)>& make, const std::string& name) {
+    Model candidate;
+    candidate.state(name, make(candidate), "buffer");
+    Task told = sum_of(candidate, {});
+    told.state[0].premise = true;
+    const Adoption adoption = adopt(given, told);
+    std::vector<bool> out;
+    if (!adoption.task) return std::make_pair(out, adoption.fault);
+    for (const StateEntry& entry : adoption.task->state) out.push_back(entry.premise);
+    return std::make_pair(out, adoption.fault);
+  };
+  const auto zeros = [](Model& model) { return model.init.zeros(); };
+  const auto negated = [](Model& model) { return model.init.neg(model.init.zeros()); };
+  EXPECT_EQ(premises(zeros, "table").first, (std::vector<bool>{true, false}));
+  EXPECT_EQ(premises(negated, "other").first, (std::vector<bool>{false, true}));
+  EXPECT_NE(premises(negated, "table").second.find("other numbers"), std::string::npos);
+}
+
 // A weight that is found by name is no more to be had by its lineage.
 TEST(Adopt, WhatANameFoundIsNotFoundAgain) {
   Model model;

@@ -16,6 +16,17 @@ std::string name_of(const StateEntry& entry) {
   return entry.names.empty() ? "a tensor that no attribute holds" : entry.names.front();
 }
 
+// Whether forward or derive takes an entry, or it was read on the host.
+std::vector<bool> used_state(const Task& task) {
+  const std::vector<bool> in_forward = used_inputs(task.forward),
+                          in_derive = used_inputs(task.derive);
+  std::vector<bool> out;
+  for (size_t e = 0; e < task.state.size(); ++e) {
+    out.push_back(in_forward[e] || in_derive[e] || task.state[e].premise);
+  }
+  return out;
+}
+
 bool share_a_name(const StateEntry& a, const StateEntry& b) {
   return std::ranges::any_of(a.names, [&](const std::string& name) {
     return std::ranges::find(b.names, name) != b.names.end();
@@ -33,11 +44,9 @@ StateMatch::StateMatch(const Task& reference, const Task& candidate)
       ours_(candidate),
       their_steps_(reference.init, reference.kernels),
       our_steps_(candidate.init, candidate.kernels),
-      entries_(candidate.state.size(), -1) {
-  const std::vector<bool> in_forward = used_inputs(candidate.forward),
-                          in_derive = used_inputs(candidate.derive);
-  for (size_t e = 0; e < entries_.size(); ++e) used_.push_back(in_forward[e] || in_derive[e]);
-}
+      entries_(candidate.state.size(), -1),
+      used_(used_state(candidate)),
+      used_by_them_(used_state(reference)) {}
 
 bool StateMatch::find() {
   our_written_ = written_storages(ours_.forward, ours_.kernels);
@@ -47,7 +56,7 @@ bool StateMatch::find() {
   for (size_t e = 0; e < entries_.size(); ++e) {
     if (used_[e] && entries_[e] < 0 && !make_of_steps(e)) return false;
   }
-  return true;
+  return find_premises();
 }
 
 void StateMatch::match_names() {
@@ -67,19 +76,28 @@ void StateMatch::match_names() {
   }
 }
 
-// Entries that are made as one of the reference's is, in the order in which they are drawn.
+// Entries that are made as one of the reference's is, in the order in which they are drawn. Those
+// that the candidate does not use count too, if both have equally many.
 void StateMatch::match_lineages() {
   std::vector<std::pair<int, size_t>> order;  // first draw, entry
   for (size_t e = 0; e < entries_.size(); ++e) {
-    if (used_[e] && entries_[e] < 0) {
-      order.emplace_back(our_steps_.first_draw(our_value(e)), e);
-    }
+    if (entries_[e] < 0) order.emplace_back(our_steps_.first_draw(our_value(e)), e);
   }
+  if (std::ranges::none_of(order, [&](const auto& item) { return used_[item.second]; })) return;
   std::ranges::sort(order);
-  for (const auto& [draw, e] : order) {
-    const std::string lineage = our_steps_.lineage(our_value(e), our_steps_.end());
-    const int theirs = take(lineage, e, draw < our_steps_.end());
-    if (theirs >= 0) match(e, theirs);
+  std::map<std::string, std::vector<std::pair<int, size_t>>> alike;
+  for (const auto& item : order) {
+    alike[our_steps_.lineage(our_value(item.second), our_steps_.end())].push_back(item);
+  }
+  for (const auto& [lineage, items] : alike) {
+    const auto is_free = [&](int r) { return !taken_.contains(r); };
+    const bool as_many =
+        std::ranges::count_if(their_entries(lineage), is_free) == std::ssize(items);
+    for (const auto& [draw, e] : items) {
+      if (!used_[e] && !as_many) continue;
+      const int theirs = take(lineage, e, draw < our_steps_.end(), as_many);
+      if (theirs >= 0) match(e, theirs);
+    }
   }
 }
 
@@ -97,9 +115,10 @@ void StateMatch::hold(int storage, ValueId value, int since, int theirs) {
   held_[value] = theirs;
 }
 
-// Returns an entry of the reference of this lineage that nothing has been found to be yet, or -1.
-// What is not drawn says little by how it was made: only another parameter or buffer can be meant.
-int StateMatch::take(const std::string& lineage, size_t entry, bool drawn) {
+// Returns an entry of the reference of this lineage that nothing has been found to be yet, or -1:
+// the first `in_order`, else the first that the reference uses. What is not drawn says little by
+// how it was made: only another parameter or buffer can be meant.
+int StateMatch::take(const std::string& lineage, size_t entry, bool drawn, bool in_order) {
   if (lineage.empty()) return -1;
   const StateEntry& mine = ours_.state[entry];
   int first = -1;
@@ -114,7 +133,8 @@ int StateMatch::take(const std::string& lineage, size_t entry, bool drawn) {
       continue;
     }
     if (share_a_name(mine, other)) return r;
-    if (first < 0) first = r;
+    const bool better = first < 0 || (!in_order && used_by_them_[r] && !used_by_them_[first]);
+    if (better) first = r;
   }
   return first;
 }
@@ -154,6 +174,30 @@ bool StateMatch::make_of_steps(size_t entry) {
   }
 }
 
+// What the candidate was told on the host holds of the reference's state, if both make it alike.
+bool StateMatch::find_premises() {
+  for (size_t e = 0; e < entries_.size(); ++e) {
+    if (!ours_.state[e].premise) continue;
+    std::set<int> storages{our_storage(our_value(e))};
+    for (const int i : our_steps_.steps_of(our_value(e))) {
+      storages.insert(our_steps_.written(i).begin(), our_steps_.written(i).end());
+    }
+    for (const auto& [value, theirs] : held_) {
+      if (!storages.contains(our_storage(value))) continue;
+      const std::string lineage =
+          our_steps_.lineage(value, known_.at(our_storage(value)).since + 1);
+      const auto alike = their_entries(lineage);
+      if (lineage.empty() || std::ranges::find(alike, theirs) == alike.end()) {
+        fault_ = name_of(ours_.state[e]) +
+                 " is read on the host, where the reference's holds other numbers";
+        return false;
+      }
+      premises_.insert(theirs);
+    }
+  }
+  return true;
+}
+
 // Finds an entry of the reference in a storage that a random step of `steps` fills.
 bool StateMatch::hold_drawn(int draw, const std::vector<int>& steps, size_t entry) {
   for (const int storage : our_steps_.written(draw)) {
@@ -163,7 +207,7 @@ bool StateMatch::hold_drawn(int draw, const std::vector<int>& steps, size_t entr
       if (!our_steps_.writes(*i, storage)) continue;
       if (++writes > kMostWrites) return false;
       for (const ValueId value : values_in(storage, *i)) {
-        const int theirs = take(our_steps_.lineage(value, *i + 1), entry, true);
+        const int theirs = take(our_steps_.lineage(value, *i + 1), entry, true, false);
         if (theirs < 0) continue;
         taken_.insert(theirs);
         hold(storage, value, *i, theirs);

@@ -28,6 +28,8 @@ class StateMatch {
   int entry(size_t entry) const { return entries_[entry]; }
   // Steps of the candidate's constructor that make the entries that are none of the reference's.
   const std::set<int>& steps() const { return steps_; }
+  // Entries of the reference that the candidate read on the host.
+  const std::set<int>& premises() const { return premises_; }
   // What these steps find: values of the constructor, each an entry of the reference.
   struct Found {
     ValueId value;
@@ -44,9 +46,10 @@ class StateMatch {
   void match_lineages();
   void match(size_t entry, int theirs);
   void hold(int storage, ValueId value, int since, int theirs);
-  int take(const std::string& lineage, size_t entry, bool drawn);
+  int take(const std::string& lineage, size_t entry, bool drawn, bool in_order);
   const std::vector<int>& their_entries(const std::string& lineage);
   bool make_of_steps(size_t entry);
+  bool find_premises();
   bool hold_drawn(int draw, const std::vector<int>& steps, size_t entry);
   std::vector<ValueId> values_in(int storage, int last) const;
   bool may_be_theirs(ValueId value) const;
@@ -54,12 +57,12 @@ class StateMatch {
   const Task &theirs_, &ours_;
   const StepHistory their_steps_, our_steps_;  // of the constructors
   std::vector<int> entries_;
-  std::vector<bool> used_;
+  const std::vector<bool> used_, used_by_them_;
   std::set<int> our_written_, their_written_;  // storages that a call of forward writes
   std::set<int> taken_;                        // entries of the reference
   KnownStorages known_;                        // of the candidate's constructor
   std::map<ValueId, int> held_;                // a value of known_ -> the entry of the reference
-  std::set<int> steps_;
+  std::set<int> steps_, premises_;
   std::map<std::string, std::vector<int>> lineages_;  // entries of the reference, once asked for
   std::string fault_;
 };

@@ -118,7 +118,7 @@ std::vector<bool> tables(const Task& task) {
       });
       return !of_parameter;
     };
-    const bool statistic = task.state[i].kind == "buffer" &&
+    const bool statistic = task.state[i].kind == "buffer" && !task.state[i].premise &&
                            is_floating(init.values[value].dtype) && equal.holds(value);
     out.push_back(!statistic && !changing.contains(init.values[value].storage) &&
                   !written.contains(task.forward.values[task.forward.inputs[i]].storage) &&

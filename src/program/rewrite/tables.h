@@ -12,7 +12,8 @@ namespace kw {
 // Returns, for each entry of the state, whether it is a table. A table is a buffer or a plain
 // attribute that the constructor makes without random numbers, kernels and parameters, and that
 // forward does not write. A floating buffer of equal numbers is none: such are running statistics,
-// which training changes.
+// which training changes. But what forward was told on the host is a table: it is marked as a
+// premise.
 std::vector<bool> tables(const Task& task);
 
 // Returns the floating entries of the state that are no tables. Trials change them.

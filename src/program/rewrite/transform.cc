@@ -176,6 +176,11 @@ Task canonical(const Task& task) {
 
 std::string canonical_hash(const Task& task) { return sha256_hex(hashed_document(task).dump()); }
 
+std::string difference(const Task& one, const Task& other) {
+  const Json a = hashed_document(one), b = hashed_document(other);
+  return a == b ? "" : Json::diff(a, b).front().at("path").get<std::string>();
+}
+
 std::string structure_hash(const Task& task) {
   Json json = hashed_document(task);
   for (const char* program : {"init", "derive", "inputs", "forward"}) {

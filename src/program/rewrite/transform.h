@@ -33,6 +33,9 @@ Task canonical(const Task& task);
 
 std::string canonical_hash(const Task& task);
 std::string structure_hash(const Task& task);
+// Returns the first place where two tasks differ in what canonical_hash() looks at, as a path in
+// their documents ("/forward/steps/2/op"). Empty if they are equal.
+std::string difference(const Task& one, const Task& other);
 
 // A part of a task's forward steps, as a Task without state. Its `forward` takes the values that
 // flow in, parameters among them. It returns those that flow out, to other steps or to the outputs.

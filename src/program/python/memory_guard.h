@@ -1,0 +1,49 @@
+// What optimized.py asks of the memory of its tensors: ties, views of one storage, and places that
+// must lie apart, because forward writes to them or compared addresses.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "program/program.h"
+#include "program/python/step_writer.h"
+
+namespace kw {
+
+// Borrows the Task.
+class MemoryGuard {
+ public:
+  explicit MemoryGuard(const Task& task);
+
+  // The class's attribute _kw_places; empty where memory does not matter.
+  std::string attribute() const;
+  // The functions that differs() calls.
+  std::string functions() const;
+  // Statements that bind the further names of tied tensors, which have the prefix `indent`.
+  std::string ties(const std::string& indent) const;
+  // The condition that memory is not as it was recorded, by the names that `writer` gave the inputs
+  // of forward; empty where it does not matter.
+  std::string differs(const StepWriter& writer) const;
+
+ private:
+  struct Tie {
+    std::string name, path;
+    ValueId value;
+  };
+  struct Place {
+    ValueId value;
+    int storage;     // from 0; those that must lie apart from all others come first
+    int64_t offset;  // in the storage, in bytes
+  };
+  void find_ties();
+  void find_places();
+
+  const Task& task_;
+  std::vector<Tie> ties_;
+  std::vector<Place> places_;
+  int apart_ = 0;  // how many storages must lie apart from all others
+};
+
+}  // namespace kw

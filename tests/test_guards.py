@@ -1,0 +1,175 @@
+"""What an export takes for granted of its model and its arguments: it runs the original where that no longer holds.
+
+Each kind is a reference, a candidate, and changes. A change is done to the model or to the arguments, and then the
+export must give what the reference gives, by its kernels or by the original.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from command import run
+
+TEXT = """
+import copy
+import torch
+import torch.nn as nn
+
+
+class Gate(nn.Module):
+    def forward(self, x):
+        return x * 2 if self.training else x
+
+
+class {cls}(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {state}
+
+    def forward(self, x, y):
+        {forward}
+
+
+def get_inputs():
+    return {inputs}
+"""
+KERNEL = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def relu_of_sum(x, y, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = i < n
+    tl.store(out + i, tl.maximum(tl.load(x + i, mask=inside) + tl.load(y + i, mask=inside), 0.0), mask=inside)
+
+
+def added(x, y):
+    out = torch.empty_like(x)
+    relu_of_sum[(triton.cdiv(x.numel(), 128),)](x, y, out, x.numel(), BLOCK=128)
+    return out
+"""
+TWO = "[torch.randn(16, 16), torch.randn(16, 16)]"
+VIEWS = "[*torch.randn(2, 16, 16)]"
+
+# kind -> what the models are, and their changes: (statement about m, x and y, whether kernels still run)
+KINDS = {
+    "numbers read on the host": dict(
+        state='self.register_buffer("k", torch.tensor([2.0, 5.0])); self.register_buffer("one", torch.tensor(1.0))',
+        reference="return torch.relu(x * self.k[0].item() + self.one.item() * y)",
+        candidate="return added(x * self.k[0].item(), y)",
+        changes=[("pass", True), ("m.k.fill_(3.0)", False), ("m.one.fill_(3.0)", False), ("m.k.mul_(1.0)", True)]),
+    "a mask compared on the host": dict(
+        state='self.register_buffer("mask", torch.ones(16, 16).tril())',
+        reference="return torch.relu(x + y + (1 if torch.equal(self.mask, torch.ones(16, 16).tril()) else 0))",
+        candidate="return added(x + 1, y)",
+        changes=[("pass", True), ("m.mask.zero_()", False)]),
+    "a buffer that is part of a weight": dict(
+        state='self.w = nn.Parameter(torch.randn(2, 16, 16)); '
+              'self.register_buffer("first", self.w.detach()[0], persistent=False)',
+        reference="return torch.relu(x + self.first + self.w[1] * y)",
+        candidate="return added(x + self.w[0], self.w[1] * y)",
+        changes=[("pass", True), ("m.w.mul_(2)", True),
+                 ("m.load_state_dict({'w': torch.ones(2, 16, 16)}, assign=True)", False),
+                 ("m.first = m.first.clone(); m.w.mul_(3)", False)]),
+    "a weight seen in two ways": dict(
+        state="self.a = nn.Parameter(torch.randn(16, 16)); self.b = nn.Parameter(self.a.detach().t())",
+        reference="return torch.relu(x + self.b + y)",
+        candidate="return added(x + self.a.t(), y)",
+        changes=[("pass", True), ("m.a.mul_(2)", True), ("m.b = nn.Parameter(m.b.clone().t().contiguous().t())", False)]),
+    "state that is written becomes tied": dict(
+        state='self.register_buffer("a", torch.zeros(16, 16)); self.register_buffer("b", torch.randn(16, 16))',
+        reference="self.a.add_(x); return torch.relu(y + self.b)",
+        candidate="z = added(y, self.b); self.a.add_(x); return z",
+        changes=[("pass", True), ("m.b = m.a", False), ("m.b = m.a.t()", False)]),
+    "modes of modules in a list and of shared ones": dict(
+        state="self.parts = [Gate()]; self.one = Gate(); self.two = self.one",
+        reference="return torch.relu(self.parts[0](x) + self.two(y))",
+        candidate="return added(x * 2, y * 2)",
+        changes=[("pass", True), ("m.parts[0].eval()", False), ("m.eval()", False),
+                 ("m.two = copy.deepcopy(m.two); m.two.eval()", False)]),
+    "arguments that are one": dict(
+        state="pass",
+        reference="return torch.relu(x) if x is y or x.data_ptr() == y.data_ptr() else torch.relu(x + y)",
+        candidate="return added(x, y)",
+        changes=[("pass", True), ("y = x", False), ("y = x.view(16, 16)", False), ("x, y = torch.randn(2, 16, 16)", False)]),
+    "arguments that are parts of one": dict(
+        inputs=VIEWS, state="pass", reference="return torch.relu(x + y)",
+        candidate="return added(torch.as_strided(y, (16, 16), (16, 1), 0), y)",
+        changes=[("pass", True), ("x = x.clone()", False), ("x, y = y, x", False)]),
+    "a part of the model is gone": dict(
+        state="self.linear = nn.Linear(16, 16); self.parts = [nn.Linear(16, 16)]; self.unused = nn.Parameter(torch.ones(3))",
+        reference="return torch.relu(self.linear(x) + y)",
+        candidate="return added(self.linear(x), y)",
+        changes=[("pass", True), ("del m.unused", False), ("m.unused = None", False), ("m.linear.bias = None", False),
+                 ("m.linear = nn.Identity()", False), ("m.parts.clear()", False), ("m.parts = None", False)]),
+    "transforms of functions": dict(
+        state="pass", reference="return torch.relu(x * 2 + y)", candidate="return added(x * 2, y)",
+        changes=[("call = lambda x, y: torch.vmap(m)(x[None], y[None])[0]", False),
+                 ("call = lambda x, y: torch.func.jvp(m, (x, y), (y, x))[1]", False),
+                 ("call = lambda x, y: dual(m, x, y)", False),
+                 ("call = lambda x, y: torch.func.grad(lambda z: m(z, y).sum())(x)", False),
+                 ("call = lambda x, y: torch.func.functional_call(m, {}, (x, y))", True)]),
+}
+
+TRY = """
+import copy, importlib.util, json, sys, warnings
+import torch
+import torch.nn as nn
+import torch.autograd.forward_ad as forward_ad
+
+
+def loaded(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def dual(m, x, y):
+    with forward_ad.dual_level(), torch.enable_grad():
+        return forward_ad.unpack_dual(m(forward_ad.make_dual(x, y), y)).tangent
+
+
+def results(make, inputs, change):
+    torch.manual_seed(0)
+    m = make()
+    given = {"m": m, "x": inputs[0], "y": inputs[1], "call": lambda x, y: [m(x, y) for _ in range(2)][1]}
+    with torch.no_grad(), warnings.catch_warnings(record=True) as caught:
+        exec(change, {**globals(), **given}, given)
+        result = given["call"](given["x"], given["y"])
+    return result, any("running the original" in str(w.message) for w in caught)
+
+
+reference, export = loaded("reference.py", "reference"), loaded("out/optimized.py", "export")
+for change in json.load(sys.stdin):
+    torch.manual_seed(1)
+    inputs = reference.get_inputs()
+    wanted, _ = results(reference.Model, copy.deepcopy(inputs), change)
+    got, fell_back = results(export.ModelNew, copy.deepcopy(inputs), change)
+    print(json.dumps([bool(torch.allclose(got, wanted)), not fell_back]))
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_no_longer_holds_runs_the_original(tmp_path, kind):
+    case = KINDS[kind]
+    inputs = case.get("inputs", TWO)
+    for name, cls, forward, more in (("reference", "Model", case["reference"], ""),
+                                     ("candidate", "ModelNew", case["candidate"], KERNEL)):
+        text = TEXT.format(cls=cls, state=case["state"], forward=forward, inputs=inputs)
+        (tmp_path / (name + ".py")).write_text(text + more)
+    done = run("verify", tmp_path / "reference.py", tmp_path / "candidate.py", "--no-time", "--backend", "cpu",
+               "--trials", "1", "--out", tmp_path / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    changes = [change for change, _ in case["changes"]]
+    tried = subprocess.run([sys.executable, "-c", TRY], cwd=tmp_path, input=json.dumps(changes), text=True,
+                           capture_output=True, env={**os.environ, "TRITON_INTERPRET": "1"})
+    assert tried.returncode == 0, tried.stderr
+    answers = [json.loads(line) for line in tried.stdout.splitlines()]
+    assert dict(zip(changes, answers)) == {change: [True, runs] for change, runs in case["changes"]}
