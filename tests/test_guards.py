@@ -167,6 +167,7 @@ def test_what_no_longer_holds_runs_the_original(tmp_path, kind):
     done = run("verify", tmp_path / "reference.py", tmp_path / "candidate.py", "--no-time", "--backend", "cpu",
                "--trials", "1", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stdout + done.stderr
+    assert str(tmp_path / "out" / "optimized.py") in done.stdout, "it says where the program is"
     changes = [change for change, _ in case["changes"]]
     tried = subprocess.run([sys.executable, "-c", TRY], cwd=tmp_path, input=json.dumps(changes), text=True,
                            capture_output=True, env={**os.environ, "TRITON_INTERPRET": "1"})

@@ -103,8 +103,9 @@ void print_verdict(const Verdict& verdict, bool run_file) {
   }
 }
 
-// One of several verdicts is one line of JSON, and names its candidate.
-void print(const Verdict& verdict, const std::string& file, bool several,
+// One of several verdicts is one line of JSON, and names its candidate. `written` is the accepted
+// program, if it was to be written.
+void print(const Verdict& verdict, const std::string& file, bool several, const fs::path& written,
            const VerifyFlags& flags) {
   if (flags.json) {
     Json out = to_json(verdict);
@@ -113,6 +114,7 @@ void print(const Verdict& verdict, const std::string& file, bool several,
   } else {
     if (several) std::printf("%s: ", file.c_str());
     print_verdict(verdict, flags.run_file);
+    if (!written.empty()) std::printf("  %s\n", written.c_str());
   }
   flush_stdout();  // the next verdict may take minutes
 }
@@ -234,16 +236,19 @@ int run_verify(const VerifyFlags& flags) {
   bool rejected = false, not_judged = false;
   for (const RecordRequest& request : requests) {
     Task program;
+    fs::path written;
     Verdict verdict = verifier.verify(reference, request, options, &program);
     if (!flags.out.empty() && verdict.outcome == Verdict::Outcome::kAccepted) {
       const auto python = verifier.exported(reference, reference_request, program, options);
       if (python.fault) {
         end_unbuilt(verdict, *python.fault);
       } else {
-        write_program({*python.value, program, verdict}, "", out_folder(flags, request.file));
+        const fs::path folder = out_folder(flags, request.file);
+        write_program({*python.value, program, verdict}, "", folder);
+        written = folder / "optimized.py";
       }
     }
-    print(verdict, request.file, requests.size() > 1, flags);
+    print(verdict, request.file, requests.size() > 1, written, flags);
     rejected |= verdict.outcome == Verdict::Outcome::kRejected;
     not_judged |= verdict.outcome == Verdict::Outcome::kNotJudged;
   }

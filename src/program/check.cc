@@ -3,6 +3,7 @@
 #include <set>
 
 #include "formats/base/error.h"
+#include "program/makers.h"
 #include "program/task_json.h"
 
 namespace kw {
@@ -101,7 +102,7 @@ namespace {
 
 // A constant has as many numbers as its value has elements, and says its shape.
 void check_constant(const AtenCall& call, const Program& program, const std::string& place) {
-  if (call.op != "kernelwright.constant.default") return;
+  if (call.op != kConstant) return;
   if (call.results.size() != 1 || call.results[0] < 0) fail(place, "a constant makes one value");
   const Value& value = program.values[call.results[0]];
   const Arg* data = call.find("data");

@@ -19,10 +19,25 @@ bool is_contiguous(const Value& value) {
 
 }  // namespace
 
+bool is_constant(const Step& step) {
+  const auto* call = std::get_if<AtenCall>(&step);
+  return call && call->op == kConstant;
+}
+
 bool is_random(const Step& step) {
   const auto* call = std::get_if<AtenCall>(&step);
   const OperatorRow* row = call ? find_operator(call->op) : nullptr;
   return row && row->cls == OpClass::kRandom;
+}
+
+std::vector<bool> used_inputs(const Program& program) {
+  std::set<ValueId> used(program.outputs.begin(), program.outputs.end());
+  for (Step step : program.steps) {
+    for_each_value(step, [&](ValueId& id) { used.insert(id); });
+  }
+  std::vector<bool> out;
+  for (ValueId id : program.inputs) out.push_back(used.contains(id));
+  return out;
 }
 
 std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels) {

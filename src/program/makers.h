@@ -8,8 +8,15 @@
 
 namespace kw {
 
+// The operator that makes a tensor of numbers that stand in the program.
+inline constexpr const char* kConstant = "kernelwright.constant.default";
+bool is_constant(const Step& step);
+
 // Returns whether a step reads the random generator.
 bool is_random(const Step& step);
+
+// Returns, for each input of a program, whether steps or outputs use it.
+std::vector<bool> used_inputs(const Program& program);
 
 // Returns the storages that steps of a program change.
 std::set<int> written_storages(const Program& program, const std::vector<Kernel>& kernels);

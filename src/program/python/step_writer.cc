@@ -5,6 +5,7 @@
 #include "formats/base/error.h"
 #include "ops/operator.h"
 #include "program/checked/checked_names.h"
+#include "program/makers.h"
 #include "program/python/arg_text.h"
 #include "program/python/python_call.h"
 #include "program/python/python_text.h"
@@ -154,7 +155,7 @@ std::set<std::string> calls_of(const Program& program) {
   for (const Step& step : program.steps) {
     const auto* call = std::get_if<AtenCall>(&step);
     if (!call) continue;
-    if (call->op == "kernelwright.constant.default") {
+    if (call->op == kConstant) {
       out.insert({"torch.tensor", "torch.empty"});
       continue;
     }
@@ -165,7 +166,7 @@ std::set<std::string> calls_of(const Program& program) {
 }
 
 std::string StepWriter::call_text(const AtenCall& call) const {
-  if (call.op == "kernelwright.constant.default") return constant_text(call);
+  if (call.op == kConstant) return constant_text(call);
   const auto [slots, self, spelled] = spelled_call(call);
   std::string out = (spelled.method ? arg_text(*self) + "." : "") + spelled.callee + "(";
   bool positional = true, first = true;

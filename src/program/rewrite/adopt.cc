@@ -34,22 +34,22 @@ bool is_dense(const Value& value) {
 class Adopter {
  public:
   Adopter(const Task& reference, const Task& candidate)
-      : theirs_(reference), ours_(candidate), match_(reference, candidate) {}
+      : reference_(reference), candidate_(candidate), match_(reference, candidate) {}
 
   Adoption run() {
     out_.fault = inputs_fault();
-    if (out_.fault.empty() && std::ranges::any_of(ours_.derive.steps, is_random)) {
+    if (out_.fault.empty() && std::ranges::any_of(candidate_.derive.steps, is_random)) {
       out_.fault = "a random tensor of one call is used by the next";
     }
     if (!out_.fault.empty() || !find_state()) return std::move(out_);
-    task_ = theirs_;
-    task_.target = ours_.target;
-    task_.source.device.insert(ours_.source.device.begin(), ours_.source.device.end());
-    task_.source.aligned |= ours_.source.aligned;
-    task_.source.compares_addresses |= ours_.source.compares_addresses;
-    task_.kernels = ours_.kernels;
+    task_ = reference_;
+    task_.target = candidate_.target;
+    task_.source.device.insert(candidate_.source.device.begin(), candidate_.source.device.end());
+    task_.source.aligned |= candidate_.source.aligned;
+    task_.source.compares_addresses |= candidate_.source.compares_addresses;
+    task_.kernels = candidate_.kernels;
     task_.derive = task_.forward = {};
-    task_.result = ours_.result;
+    task_.result = candidate_.result;
     if (!write_derive() || !write_forward()) return std::move(out_);
     for (const int r : match_.premises()) task_.state[r].premise = true;
     task_ = canonical(task_);
@@ -66,12 +66,13 @@ class Adopter {
     ValueId input;  // of the candidate's forward
   };
 
-  size_t states() const { return ours_.state.size(); }
+  size_t states() const { return candidate_.state.size(); }
   ValueId our_input(size_t k) const {
-    return ours_.forward.inputs[states() + ours_.derive.outputs.size() + k];
+    return candidate_.forward.inputs[states() + candidate_.derive.outputs.size() + k];
   }
   ValueId their_input(size_t k) const {
-    return theirs_.forward.inputs[theirs_.state.size() + theirs_.derive.outputs.size() + k];
+    return reference_.forward
+        .inputs[reference_.state.size() + reference_.derive.outputs.size() + k];
   }
 
   bool find_state() {
@@ -81,14 +82,14 @@ class Adopter {
   }
 
   std::string inputs_fault() const {
-    const size_t count = theirs_.inputs.outputs.size();
-    if (ours_.inputs.outputs.size() != count ||
-        ours_.arguments.dump() != theirs_.arguments.dump()) {
+    const size_t count = reference_.inputs.outputs.size();
+    if (candidate_.inputs.outputs.size() != count ||
+        candidate_.arguments.dump() != reference_.arguments.dump()) {
       return "forward takes other arguments";
     }
     for (size_t k = 0; k < count; ++k) {
-      if (!same_metadata(ours_.forward.values[our_input(k)],
-                         theirs_.forward.values[their_input(k)])) {
+      if (!same_metadata(candidate_.forward.values[our_input(k)],
+                         reference_.forward.values[their_input(k)])) {
         return "argument " + std::to_string(k) + " of forward is another than the reference's";
       }
     }
@@ -111,34 +112,35 @@ class Adopter {
   bool write_derive() {
     Program& derive = task_.derive;
     int next_storage = 0;
-    Appender states(theirs_.derive, derive, next_storage);
-    for (ValueId id : theirs_.derive.inputs) derive.inputs.push_back(states.make(id));
-    Appender made(ours_.init, derive, next_storage);
+    Appender states(reference_.derive, derive, next_storage);
+    for (ValueId id : reference_.derive.inputs) derive.inputs.push_back(states.make(id));
+    Appender made(candidate_.init, derive, next_storage);
     for (const StateMatch::Found& found : match_.found()) {
       ValueId value = derive.inputs[found.entry];
       if (found.changed && !clone(value, next_storage)) return false;
       made.bind(found.value, value);
     }
-    for (int i : match_.steps()) made.step(ours_.init.steps[i]);
+    for (int i : match_.steps()) made.step(candidate_.init.steps[i]);
     std::vector<ValueId> entries(this->states(), -1);  // values of the new derive
     for (size_t e = 0; e < entries.size(); ++e) {
       if (!match_.is_used(e)) continue;
       const int theirs = match_.entry(e);
-      entries[e] = theirs < 0 ? made.make(ours_.init.outputs[e]) : derive.inputs[theirs];
-      if (theirs < 0) derived_.push_back({entries[e], ours_.forward.inputs[e]});
+      entries[e] = theirs < 0 ? made.make(candidate_.init.outputs[e]) : derive.inputs[theirs];
+      if (theirs < 0) derived_.push_back({entries[e], candidate_.forward.inputs[e]});
     }
-    Appender own(ours_.derive, derive, next_storage);
+    Appender own(candidate_.derive, derive, next_storage);
     std::map<int, int> storages;
     for (size_t e = 0; e < entries.size(); ++e) {
       if (entries[e] < 0) continue;
-      if (!bind(own, ours_.derive, ours_.derive.inputs[e], derive, entries[e], storages)) {
+      if (!bind(own, candidate_.derive, candidate_.derive.inputs[e], derive, entries[e],
+                storages)) {
         return false;
       }
     }
-    for (const Step& step : ours_.derive.steps) own.step(step);
-    for (size_t k = 0; k < ours_.derive.outputs.size(); ++k) {
+    for (const Step& step : candidate_.derive.steps) own.step(step);
+    for (size_t k = 0; k < candidate_.derive.outputs.size(); ++k) {
       derived_.push_back(
-          {own.make(ours_.derive.outputs[k]), ours_.forward.inputs[this->states() + k]});
+          {own.make(candidate_.derive.outputs[k]), candidate_.forward.inputs[this->states() + k]});
     }
     return true;
   }
@@ -163,10 +165,10 @@ class Adopter {
   bool write_forward() {
     Program& forward = task_.forward;
     int next_storage = 0;
-    Appender inputs(theirs_.forward, forward, next_storage);
-    const size_t their_states = theirs_.state.size();
+    Appender inputs(reference_.forward, forward, next_storage);
+    const size_t their_states = reference_.state.size();
     for (size_t r = 0; r < their_states; ++r) {
-      forward.inputs.push_back(inputs.make(theirs_.forward.inputs[r]));
+      forward.inputs.push_back(inputs.make(reference_.forward.inputs[r]));
     }
     Appender from_derive(task_.derive, forward, next_storage);
     for (size_t r = 0; r < their_states; ++r) {
@@ -184,32 +186,32 @@ class Adopter {
       task_.derive.outputs.push_back(each.value);
       forward.inputs.push_back(from_derive.make(each.value));
     }
-    for (size_t k = 0; k < theirs_.inputs.outputs.size(); ++k) {
+    for (size_t k = 0; k < reference_.inputs.outputs.size(); ++k) {
       forward.inputs.push_back(inputs.make(their_input(k)));
     }
     for (int i : *steps) from_derive.step(task_.derive.steps[i]);
 
-    Appender body(ours_.forward, forward, next_storage);
+    Appender body(candidate_.forward, forward, next_storage);
     std::map<int, int> storages;
     const auto put = [&](ValueId id, ValueId target) {
-      return bind(body, ours_.forward, id, forward, target, storages);
+      return bind(body, candidate_.forward, id, forward, target, storages);
     };
     for (size_t e = 0; e < states(); ++e) {
       const int theirs = match_.entry(e);
       if (!match_.is_used(e) || theirs < 0) continue;
-      if (!put(ours_.forward.inputs[e], forward.inputs[theirs])) return false;
+      if (!put(candidate_.forward.inputs[e], forward.inputs[theirs])) return false;
     }
     for (const std::vector<Derived>* some : {&std::as_const(derived_), &std::as_const(scratch)}) {
       for (const Derived& each : *some) {
         if (!put(each.input, from_derive.at(each.value))) return false;
       }
     }
-    for (size_t k = 0; k < theirs_.inputs.outputs.size(); ++k) {
+    for (size_t k = 0; k < reference_.inputs.outputs.size(); ++k) {
       const size_t first = their_states + task_.derive.outputs.size();
       if (!put(our_input(k), forward.inputs[first + k])) return false;
     }
-    for (const Step& step : ours_.forward.steps) body.step(step);
-    for (ValueId id : ours_.forward.outputs) forward.outputs.push_back(body.make(id));
+    for (const Step& step : candidate_.forward.steps) body.step(step);
+    for (ValueId id : candidate_.forward.outputs) forward.outputs.push_back(body.make(id));
     return true;
   }
 
@@ -217,13 +219,14 @@ class Adopter {
   // state that forward writes. A launch that writes state leaves no trace by which a later call
   // could know that it has to derive again.
   std::vector<Derived> take_scratch() {
-    const std::set<int> written = written_storages(ours_.forward, ours_.kernels);
+    const std::set<int> written = written_storages(candidate_.forward, candidate_.kernels);
     const Program& derive = task_.derive;
     std::set<int> of_state, changing, fresh;  // storages of derive
     for (ValueId id : derive.inputs) of_state.insert(derive.values[id].storage);
     for (size_t e = 0; e < states(); ++e) {
       const int theirs = match_.entry(e);
-      if (theirs < 0 || !written.contains(ours_.forward.values[ours_.forward.inputs[e]].storage)) {
+      if (theirs < 0 ||
+          !written.contains(candidate_.forward.values[candidate_.forward.inputs[e]].storage)) {
         continue;
       }
       changing.insert(derive.values[derive.inputs[theirs]].storage);
@@ -232,7 +235,7 @@ class Adopter {
     for (const Derived& each : derived_) {
       const int storage = derive.values[each.value].storage;
       if (of_state.contains(storage)) continue;
-      const bool is_written = written.contains(ours_.forward.values[each.input].storage);
+      const bool is_written = written.contains(candidate_.forward.values[each.input].storage);
       if (is_written || uses(history.steps_of(each.value), changing)) fresh.insert(storage);
     }
     std::vector<Derived> scratch, kept;
@@ -273,7 +276,7 @@ class Adopter {
     return out;
   }
 
-  const Task &theirs_, &ours_;
+  const Task &reference_, &candidate_;
   StateMatch match_;
   std::vector<Derived> derived_;
   Task task_;

@@ -40,8 +40,8 @@ bool same_metadata(const Value& a, const Value& b) {
 }
 
 StateMatch::StateMatch(const Task& reference, const Task& candidate)
-    : theirs_(reference),
-      ours_(candidate),
+    : reference_(reference),
+      candidate_(candidate),
       their_steps_(reference.init, reference.kernels),
       our_steps_(candidate.init, candidate.kernels),
       entries_(candidate.state.size(), -1),
@@ -49,8 +49,8 @@ StateMatch::StateMatch(const Task& reference, const Task& candidate)
       used_by_them_(used_state(reference)) {}
 
 bool StateMatch::find() {
-  our_written_ = written_storages(ours_.forward, ours_.kernels);
-  their_written_ = written_storages(theirs_.forward, theirs_.kernels);
+  our_written_ = written_storages(candidate_.forward, candidate_.kernels);
+  their_written_ = written_storages(reference_.forward, reference_.kernels);
   match_names();
   match_lineages();
   for (size_t e = 0; e < entries_.size(); ++e) {
@@ -61,15 +61,16 @@ bool StateMatch::find() {
 
 void StateMatch::match_names() {
   std::map<std::string, int> by_name;
-  for (size_t r = 0; r < theirs_.state.size(); ++r) {
-    for (const std::string& name : theirs_.state[r].names) by_name.emplace(name, r);
+  for (size_t r = 0; r < reference_.state.size(); ++r) {
+    for (const std::string& name : reference_.state[r].names) by_name.emplace(name, r);
   }
   for (size_t e = 0; e < entries_.size(); ++e) {
-    const Value& mine = ours_.init.values[our_value(e)];
-    for (const std::string& name : ours_.state[e].names) {
+    const Value& mine = candidate_.init.values[our_value(e)];
+    for (const std::string& name : candidate_.state[e].names) {
       const auto found = by_name.find(name);
       if (found == by_name.end()) continue;
-      if (!same_metadata(mine, theirs_.init.values[theirs_.init.outputs[found->second]])) continue;
+      if (!same_metadata(mine, reference_.init.values[reference_.init.outputs[found->second]]))
+        continue;
       match(e, found->second);
       break;
     }
@@ -120,16 +121,17 @@ void StateMatch::hold(int storage, ValueId value, int since, int theirs) {
 // how it was made: only another parameter or buffer can be meant.
 int StateMatch::take(const std::string& lineage, size_t entry, bool drawn, bool in_order) {
   if (lineage.empty()) return -1;
-  const StateEntry& mine = ours_.state[entry];
+  const StateEntry& mine = candidate_.state[entry];
   int first = -1;
   for (const int r : their_entries(lineage)) {
-    const StateEntry& other = theirs_.state[r];
+    const StateEntry& other = reference_.state[r];
     if (taken_.contains(r)) continue;
     if (!drawn && (mine.kind == "constant" || mine.kind != other.kind)) continue;
     const auto written = [&](const Task& task, size_t at, const std::set<int>& storages) {
       return storages.contains(task.forward.values[task.forward.inputs[at]].storage);
     };
-    if (!drawn && written(ours_, entry, our_written_) && !written(theirs_, r, their_written_)) {
+    if (!drawn && written(candidate_, entry, our_written_) &&
+        !written(reference_, r, their_written_)) {
       continue;
     }
     if (share_a_name(mine, other)) return r;
@@ -142,12 +144,12 @@ int StateMatch::take(const std::string& lineage, size_t entry, bool drawn, bool 
 const std::vector<int>& StateMatch::their_entries(const std::string& lineage) {
   if (lineages_.empty()) {
     std::vector<std::pair<int, int>> order;  // first draw, entry
-    for (size_t r = 0; r < theirs_.state.size(); ++r) {
-      order.emplace_back(their_steps_.first_draw(theirs_.init.outputs[r]), r);
+    for (size_t r = 0; r < reference_.state.size(); ++r) {
+      order.emplace_back(their_steps_.first_draw(reference_.init.outputs[r]), r);
     }
     std::ranges::sort(order);
     for (const auto& [draw, r] : order) {
-      lineages_[their_steps_.lineage(theirs_.init.outputs[r], their_steps_.end())].push_back(r);
+      lineages_[their_steps_.lineage(reference_.init.outputs[r], their_steps_.end())].push_back(r);
     }
   }
   return lineages_[lineage];
@@ -157,18 +159,18 @@ bool StateMatch::make_of_steps(size_t entry) {
   for (;;) {
     const auto steps = our_steps_.steps_of(our_value(entry), our_steps_.end(), known_);
     if (!steps) {
-      fault_ = name_of(ours_.state[entry]) +
+      fault_ = name_of(candidate_.state[entry]) +
                " is made of a weight before the constructor has finished it";
       return false;
     }
     const auto draw =
-        std::ranges::find_if(*steps, [&](int i) { return is_random(ours_.init.steps[i]); });
+        std::ranges::find_if(*steps, [&](int i) { return is_random(candidate_.init.steps[i]); });
     if (draw == steps->end()) {
       steps_.insert(steps->begin(), steps->end());
       return true;
     }
     if (hold_drawn(*draw, *steps, entry)) continue;
-    fault_ = name_of(ours_.state[entry]) +
+    fault_ = name_of(candidate_.state[entry]) +
              ": the constructor draws a weight of its own, as no tensor of the reference is drawn";
     return false;
   }
@@ -177,7 +179,7 @@ bool StateMatch::make_of_steps(size_t entry) {
 // What the candidate was told on the host holds of the reference's state, if both make it alike.
 bool StateMatch::find_premises() {
   for (size_t e = 0; e < entries_.size(); ++e) {
-    if (!ours_.state[e].premise) continue;
+    if (!candidate_.state[e].premise) continue;
     std::set<int> storages{our_storage(our_value(e))};
     for (const int i : our_steps_.steps_of(our_value(e))) {
       storages.insert(our_steps_.written(i).begin(), our_steps_.written(i).end());
@@ -188,7 +190,7 @@ bool StateMatch::find_premises() {
           our_steps_.lineage(value, known_.at(our_storage(value)).since + 1);
       const auto alike = their_entries(lineage);
       if (lineage.empty() || std::ranges::find(alike, theirs) == alike.end()) {
-        fault_ = name_of(ours_.state[e]) +
+        fault_ = name_of(candidate_.state[e]) +
                  " is read on the host, where the reference's holds other numbers";
         return false;
       }
@@ -223,9 +225,9 @@ bool StateMatch::hold_drawn(int draw, const std::vector<int>& steps, size_t entr
 std::vector<ValueId> StateMatch::values_in(int storage, int last) const {
   std::vector<ValueId> out;
   for (int i = last; i >= 0; --i) {
-    for (ValueId id : step_defines(ours_.init.steps[i])) {
+    for (ValueId id : step_defines(candidate_.init.steps[i])) {
       const auto looks_alike = [&](ValueId other) {
-        return same_metadata(ours_.init.values[other], ours_.init.values[id]);
+        return same_metadata(candidate_.init.values[other], candidate_.init.values[id]);
       };
       if (our_storage(id) != storage || !may_be_theirs(id)) continue;
       if (std::ranges::none_of(out, looks_alike)) out.push_back(id);
@@ -235,9 +237,10 @@ std::vector<ValueId> StateMatch::values_in(int storage, int last) const {
 }
 
 bool StateMatch::may_be_theirs(ValueId value) const {
-  for (size_t r = 0; r < theirs_.state.size(); ++r) {
-    const Value& theirs = theirs_.init.values[theirs_.init.outputs[r]];
-    if (!taken_.contains(static_cast<int>(r)) && same_metadata(ours_.init.values[value], theirs)) {
+  for (size_t r = 0; r < reference_.state.size(); ++r) {
+    const Value& theirs = reference_.init.values[reference_.init.outputs[r]];
+    if (!taken_.contains(static_cast<int>(r)) &&
+        same_metadata(candidate_.init.values[value], theirs)) {
       return true;
     }
   }

@@ -39,8 +39,8 @@ class StateMatch {
   std::vector<Found> found() const;
 
  private:
-  ValueId our_value(size_t entry) const { return ours_.init.outputs[entry]; }
-  int our_storage(ValueId id) const { return ours_.init.values[id].storage; }
+  ValueId our_value(size_t entry) const { return candidate_.init.outputs[entry]; }
+  int our_storage(ValueId id) const { return candidate_.init.values[id].storage; }
 
   void match_names();
   void match_lineages();
@@ -54,7 +54,7 @@ class StateMatch {
   std::vector<ValueId> values_in(int storage, int last) const;
   bool may_be_theirs(ValueId value) const;
 
-  const Task &theirs_, &ours_;
+  const Task &reference_, &candidate_;
   const StepHistory their_steps_, our_steps_;  // of the constructors
   std::vector<int> entries_;
   const std::vector<bool> used_, used_by_them_;

@@ -20,7 +20,7 @@ bool is_one_of(const std::string& op, std::initializer_list<std::string_view> na
 
 // Whether a tensor made from nothing has equal elements. torch.empty counts as such.
 bool makes_equal_numbers(const AtenCall& call) {
-  if (call.op == "kernelwright.constant.default") {
+  if (call.op == kConstant) {
     const auto& data = std::get<ArgList>(call.find("data")->v);
     return std::ranges::all_of(data, [&](const Arg& item) { return item == data.front(); });
   }
@@ -62,7 +62,7 @@ class EqualNumbers {
       if (equal) equal_.insert(storage);
       return;
     }
-    const bool made = call.op == "kernelwright.constant.default" || cls == OpClass::kFactory
+    const bool made = call.op == kConstant || cls == OpClass::kFactory
                           ? makes_equal_numbers(call)
                           : from_equal && (cls == OpClass::kPointwise ||
                                            (cls == OpClass::kCopy && operands.size() == 1));
@@ -84,16 +84,6 @@ class EqualNumbers {
 };
 
 }  // namespace
-
-std::vector<bool> used_inputs(const Program& program) {
-  std::set<ValueId> used(program.outputs.begin(), program.outputs.end());
-  for (Step step : program.steps) {
-    for_each_value(step, [&](ValueId& id) { used.insert(id); });
-  }
-  std::vector<bool> out;
-  for (ValueId id : program.inputs) out.push_back(used.contains(id));
-  return out;
-}
 
 std::vector<bool> tables(const Task& task) {
   const Program& init = task.init;

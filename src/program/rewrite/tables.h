@@ -26,7 +26,4 @@ void mark_premises(Task& task);
 // InputError if one is no table.
 Program premises_of(const Task& task);
 
-// Returns the inputs that steps or outputs of a program use.
-std::vector<bool> used_inputs(const Program& program);
-
 }  // namespace kw

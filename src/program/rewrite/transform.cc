@@ -67,11 +67,6 @@ void order_derived(Task& task) {
   forward.inputs = std::move(inputs);
 }
 
-bool is_constant(const Step& step) {
-  const auto* call = std::get_if<AtenCall>(&step);
-  return call && call->op == "kernelwright.constant.default";
-}
-
 // The document that is hashed: no names of files, no machine code.
 Json hashed_document(const Task& task) {
   Json json = to_json(canonical(task));

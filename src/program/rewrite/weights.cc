@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "ops/operator.h"
+#include "program/makers.h"
 #include "program/rewrite/transform.h"
 
 namespace kw {
 namespace {
 
 constexpr const char* kCast = "aten._to_copy.default";
-constexpr const char* kConstant = "kernelwright.constant.default";
 
 // Steps that may run in derive: no memory that is only reserved, nothing random, nothing in place.
 bool may_hoist(const AtenCall& call) {
