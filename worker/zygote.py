@@ -34,6 +34,7 @@ def prepare_environment():
     os.environ["TRITON_CACHE_DIR"] = os.path.join(os.environ.get("TMPDIR") or "/tmp", "triton")
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # threads do not survive a fork
+    os.environ.pop("GLIBC_TUNABLES", None)  # it has told the C library what it is for
     os.environ.pop("TRITON_INTERPRET", None)  # machine.py runs what the compiler sees
     # Only this file's folder comes before the interpreter's own modules.
     sys.path[:] = [WORKER_DIR] + [p for p in sys.path if p and p != WORKER_DIR]

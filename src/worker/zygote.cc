@@ -43,6 +43,8 @@ ProcessSpec process_spec(const WorkerConfig& config, const Sandbox& sandbox, int
   }
   if (!config.sandbox) spec.argv.push_back("--no-sandbox");
   spec.environment = sandbox.environment();
+  // Each job is a fork, which copies the table of pages. With huge pages that takes half as long.
+  spec.environment.emplace_back("GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
   spec.err = err;
   spec.fds = {control};
   return spec;
