@@ -2,7 +2,7 @@
 
     .venv/bin/python tests/corpora_record.py [--build build]
 
-It builds and judges every case. If none is a surprise, it keeps the record. A change to a case, or to what judges cases,
+It builds and judges every case. If none is a surprise, it keeps the record and the verdicts. A change to a case, or to what judges cases,
 makes the record stale: `make test` then judges every case again, and not one for each family and check alone.
 """
 
@@ -17,6 +17,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CORPORA = ROOT / "tests/corpora"
 RECORD = ROOT / "bench/cpu/corpora.json"
+VERDICTS = ROOT / "bench/cpu/selftest.jsonl"
 JUDGES = ["src/formats", "src/ops", "src/program", "src/worker", "src/runtime", "src/verify", "src/executor",
           "src/cli/support", "src/cli/selftest_command.cc", "worker", "tests/corpora", "cmake", "CMakeLists.txt"]
 SOURCES = {".h", ".cc", ".py", ".cmake", ".txt"}
@@ -74,6 +75,7 @@ def main():
     if fingerprint() != before:
         print("the sources changed meanwhile: no record is kept")
         return 1
+    VERDICTS.write_text(process.stdout)
     RECORD.write_text(json.dumps({
         "command": "python tests/corpora_record.py",
         "fingerprint": before,

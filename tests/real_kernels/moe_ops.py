@@ -31,15 +31,16 @@ class grouped_gemm:
 
 class permute:
     def inputs():
-        return [randn(10, 48), randint(0, 4, (10, 2), dtype=torch.int32)]
+        return [randn(10, 48), randint(0, 4, (10, 2), dtype=torch.int32), rand(10, 2)]
 
-    def reference(self, x, at):
-        return x.repeat(2, 1)
+    def reference(self, x, at, weights):
+        return x * weights.sum(1, keepdim=True)
 
-    def library(self, x, at):
+    def library(self, x, at, weights):
         from moe_ops.permute_ops import permute
-        rows, places, _ = permute(x, at, 0, 4)
-        return rows[places.long()]  # the rows of an expert come in any order
+        from moe_ops.unpermute_ops import unpermute
+        rows, places, _ = permute(x, at, 0, 4)  # the rows of an expert come in any order
+        return unpermute(rows, places, weights, 10, 2)
 
 
 class unpermute:
