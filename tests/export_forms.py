@@ -40,7 +40,7 @@ TRITON_MODULES = {"triton." + name for name in (
 FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 # What the text uses: a slice must not give these another meaning.
 USED = {"torch", "warnings", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
-        "float", "type", "super", "getattr", "any", "all", "id", "object", "sorted", "AttributeError",
+        "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
         "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
         "derived", "modes"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
@@ -115,7 +115,8 @@ def _kw_lie_as(tensors, places, apart):
         if found.setdefault(storage, there) != there:
             return False
     storages = [found[storage][0] for storage in sorted(found)]
-    return all(storages.count(storage) == 1 for storage in storages[:apart])
+    alone = set(storages[:apart])
+    return len(alone) == apart and alone.isdisjoint(storages[apart:])
 """
 MADE = """
 class _kw_Made:
@@ -128,13 +129,13 @@ class _kw_Made:
         return (type(None), ())
 """
 ORIGINAL = """
-def _kw_original(self, args, kwargs):
+def _kw_original(self, args, kwargs, why):
     if not self.__dict__.get("_kw_warned"):
         self.__dict__["_kw_warned"] = True
-        warnings.warn("...")
+        warnings.warn("ModelNew: running the original forward, because " + why)
     return super().forward(*args, **kwargs)
 """
-CALLS_ORIGINAL = "return self._kw_original(args, kwargs)"
+CALLS_ORIGINAL = r"return self\._kw_original\(args, kwargs, '[\w ,().]+'\)"
 
 
 class Forged(Exception):
@@ -449,11 +450,11 @@ def check_forward(node, kernels):
     for statement in node.body[:-1]:
         if isinstance(statement, ast.If):
             need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
-            need(not statement.orelse and ast.unparse(statement.body) == CALLS_ORIGINAL, statement)
+            need(not statement.orelse and re.fullmatch(CALLS_ORIGINAL, ast.unparse(statement.body)), statement)
         elif isinstance(statement, ast.Try):
             need(all(map(steps.binding, statement.body)) and not statement.orelse and not statement.finalbody
-                 and ast.unparse(statement.handlers)
-                 == "except (AttributeError, LookupError, TypeError):\n    " + CALLS_ORIGINAL, statement)
+                 and re.fullmatch(r"\s*except \(AttributeError, LookupError, TypeError\):\n    " + CALLS_ORIGINAL,
+                                  ast.unparse(statement.handlers)), statement)
         elif ast.unparse(statement).startswith("derived = self._kw_derived("):
             given = statement.value
             need(not given.keywords and all(map(steps.local, given.args)), statement)

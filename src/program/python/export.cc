@@ -22,6 +22,16 @@ StepWriter exported(const Task& task, const Program& program) {
   return StepWriter(task, program, 0, "_kw_device");
 }
 
+// Why a call runs the original.
+constexpr const char* kArguments = "its kernels are for other arguments";
+constexpr const char* kGone = "a module or tensor of the model is gone";
+constexpr const char* kModes = "a module is in another mode (train or eval) than recorded";
+constexpr const char* kTensors =
+    "a tensor has another shape, dtype, layout or device than recorded, this is another kind of "
+    "GPU, or autocast, gradients (no torch.no_grad()) or function transforms are on";
+constexpr const char* kMemory = "tensors share memory otherwise than recorded";
+constexpr const char* kTables = "a table of the model was changed";
+
 // The class: each part is some lines of it.
 class ModuleWriter {
  public:
@@ -45,13 +55,10 @@ class ModuleWriter {
 )py";
     out += expected_ + "    )\n" + memory_.attribute() + "\n";
     if (asks_state_) out += derived();
-    out += R"py(    def _kw_original(self, args, kwargs):
+    out += R"py(    def _kw_original(self, args, kwargs, why):
         if not self.__dict__.get("_kw_warned"):
             self.__dict__["_kw_warned"] = True
-            warnings.warn("ModelNew: running the original forward, because its kernels are for other "
-                          "arguments, shapes, dtypes, layouts, tables, another mode (train or eval) "
-                          "or another GPU than the current one, or autocast or gradients are wanted "
-                          "(no torch.no_grad())")
+            warnings.warn("ModelNew: running the original forward, because " + why)
         return super().forward(*args, **kwargs)
 
     def forward(self, *args, **kwargs):
@@ -189,14 +196,15 @@ class ModuleWriter {
       bind_derived.resize(bind_derived.size() - 1);
       bind_derived = "        " + bind_derived + " = derived\n";
     }
-    std::string out = original_if(condition) + look_up() + bind_arguments_ +
-                      original_if("not _kw_matches((" + guarded_ + "), self._kw_expected)");
+    std::string out =
+        original_if(condition, kArguments) + look_up() + bind_arguments_ +
+        original_if("not _kw_matches((" + guarded_ + "), self._kw_expected)", kTensors);
     if (const std::string other = memory_.differs(forward_); !other.empty()) {
-      out += original_if(other);
+      out += original_if(other, kMemory);
     }
     if (asks_state_) {
-      out +=
-          "        derived = self._kw_derived(" + state_ + ")\n" + original_if("derived is None");
+      out += "        derived = self._kw_derived(" + state_ + ")\n" +
+             original_if("derived is None", kTables);
     }
     out += bind_derived + forward_.steps("        ");
     return out + "        return " + forward_.result(task_.result) + "\n";
@@ -214,12 +222,16 @@ class ModuleWriter {
     if (body.empty()) return "";
     return "        try:\n" + body +
            "        except (AttributeError, LookupError, TypeError):  # part of the model is gone\n"
-           "            return self._kw_original(args, kwargs)\n" +
-           (read.empty() ? "" : original_if("modes != (" + recorded + ")"));
+           "    " +
+           original(kGone) +
+           (read.empty() ? "" : original_if("modes != (" + recorded + ")", kModes));
   }
 
-  static std::string original_if(const std::string& condition) {
-    return "        if " + condition + ":\n            return self._kw_original(args, kwargs)\n";
+  static std::string original_if(const std::string& condition, const char* why) {
+    return "        if " + condition + ":\n    " + original(why);
+  }
+  static std::string original(const char* why) {
+    return "        return self._kw_original(args, kwargs, \"" + std::string(why) + "\")\n";
   }
 
   const Task& task_;

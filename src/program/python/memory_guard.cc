@@ -90,7 +90,8 @@ def _kw_lie_as(tensors, places, apart):
         if found.setdefault(storage, there) != there:
             return False
     storages = [found[storage][0] for storage in sorted(found)]
-    return all(storages.count(storage) == 1 for storage in storages[:apart])
+    alone = set(storages[:apart])
+    return len(alone) == apart and alone.isdisjoint(storages[apart:])
 )py";
   }
   return out;
