@@ -39,7 +39,7 @@ TRITON_MODULES = {"triton." + name for name in (
     "language.extra.cuda.libdevice")} | {"triton"}
 FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 # What the text uses: a slice must not give these another meaning.
-USED = {"torch", "warnings", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
+USED = {"torch", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
         "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
         "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
         "derived", "modes"}
@@ -49,7 +49,7 @@ DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit"
 IMPORTS = """
 import torch
 import triton as _kw_triton
-import warnings
+import warnings as _kw_warnings
 import triton.tools.tensor_descriptor as _kw_descriptors
 """
 DEVICE = """
@@ -85,7 +85,7 @@ def _kw_matches(tensors, expected):
         return False
     if torch.is_autocast_enabled(_kw_device):
         return False
-    if torch._C._are_functorch_transforms_active():
+    if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
         return False
     differentiates = torch.autograd.forward_ad._current_level >= 0
     return not (torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)))
@@ -132,7 +132,7 @@ ORIGINAL = """
 def _kw_original(self, args, kwargs, why):
     if not self.__dict__.get("_kw_warned"):
         self.__dict__["_kw_warned"] = True
-        warnings.warn("ModelNew: running the original forward, because " + why)
+        _kw_warnings.warn("ModelNew: running the original forward, because " + why)
     return super().forward(*args, **kwargs)
 """
 CALLS_ORIGINAL = r"return self\._kw_original\(args, kwargs, '[\w ,().]+'\)"
@@ -469,37 +469,47 @@ def check_forward(node, kernels):
 
 
 def check_derived(node, kernels):
-    state = range(len(node.args.args) - 1)
-    need(ast.unparse(node.args) == ", ".join(["self", *("p%d" % i for i in state)])
+    state = [argument.arg for argument in node.args.args[1:]]
+    need(all(re.fullmatch(r"[pq]\d+", name) for name in state) and len(set(state)) == len(state)
+         and ast.unparse(node.args) == ", ".join(["self", *state])
          and not node.decorator_list and node.returns is None, node)
     steps = Steps(kernels)
-    steps.known.update("p%d" % i for i in state)
+    steps.known.update(state)
     body = node.body[1:]
     need(isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant), node)
     need(len(body) == 4 and isinstance(body[0], ast.Try) and isinstance(body[2], ast.If), node)
-    key = "".join("(id(p%d), p%d._version, p%d.untyped_storage()._cdata, p%d.storage_offset()), " % (i, i, i, i)
-                  for i in state)
+    key = "".join("(id({0}), {0}._version, {0}.untyped_storage()._cdata, {0}.storage_offset()), ".format(name)
+                  for name in state)
     need(ast.unparse(body[0]) == ast.unparse(ast.parse(
         "try:\n    key = (%s)\nexcept RuntimeError:\n    key = object()" % key)), body[0])
     need(ast.unparse(body[1]) == "made = self.__dict__.get('_kw_made')", body[1])
     need(ast.unparse(body[2].test) == "made is None or made.key != key" and not body[2].orelse, node)
-    for statement in body[2].body[:-2]:
+    *made_of, made = body[2].body
+    if len(made_of) == 2 and isinstance(made_of[1], ast.If):
+        nothing, asked = made_of
+        need(ast.unparse(nothing) == "tensors = None" and not asked.orelse, nothing)
+        check_premises(asked.test, steps)
+        made_of = asked.body
+    for statement in made_of[:-1]:
         steps.step(statement)
-    tensors, made = body[2].body[-2:]
+    tensors = made_of[-1]
     need(isinstance(tensors, ast.Assign) and ast.unparse(tensors.targets) == "tensors", tensors)
-    packed = tensors.value
-    if isinstance(packed, ast.IfExp):
-        asked = packed.test
-        need(isinstance(asked, ast.Call) and dotted(asked.func) == "_kw_are_tables" and not asked.keywords
-             and len(asked.args) == 1 and isinstance(asked.args[0], ast.Tuple)
-             and all(map(steps.local, asked.args[0].elts)), asked)
-        need(ast.unparse(packed.orelse) == "None", packed)
-        packed = packed.body
-    need(isinstance(packed, ast.Tuple) and all(map(steps.local, packed.elts)), packed)
-    held = "".join("p%d, p%d.detach(), " % (i, i) for i in state)
+    need(isinstance(tensors.value, ast.Tuple) and all(map(steps.local, tensors.value.elts)), tensors)
+    held = "".join("{0}, {0}.detach(), ".format(name) for name in state)
     need(ast.unparse(made) == ast.unparse(ast.parse(
         "made = self.__dict__['_kw_made'] = _kw_Made(key, tensors, (%s))" % held)), made)
     need(ast.unparse(body[3]) == "return made.tensors", body[3])
+
+
+def check_premises(test, steps):
+    """_kw_are_tables((p0,)) and (q0 is p0 or torch.equal(q0, p0))"""
+    asked, *equal = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
+    need(isinstance(asked, ast.Call) and dotted(asked.func) == "_kw_are_tables" and not asked.keywords
+         and len(asked.args) == 1 and isinstance(asked.args[0], ast.Tuple)
+         and all(map(steps.local, asked.args[0].elts)), asked)
+    for condition in equal:
+        form = re.fullmatch(r"(q\d+) is (p\d+) or torch\.equal\(\1, \2\)", ast.unparse(condition))
+        need(form and {form[1], form[2]} <= steps.known, condition)
 
 
 def check_judged(table, function):
@@ -518,7 +528,7 @@ def check_judged(table, function):
         need(isinstance(condition, ast.Compare) and [type(op) for op in condition.ops] == [ast.Eq]
              and isinstance(condition.left, ast.Attribute) and dotted(condition.left.value) == "gpu"
              and condition.left.attr in PROPERTIES
-             and (is_int(condition.comparators[0])
+             and (is_number(condition.comparators[0])
                   or type(getattr(condition.comparators[0], "value", None)) is str), condition)
 
 

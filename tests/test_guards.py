@@ -68,6 +68,27 @@ KINDS = {
         reference="return torch.relu(x + y + (1 if torch.equal(self.mask, torch.ones(16, 16).tril()) else 0))",
         candidate="return added(x + 1, y)",
         changes=[("pass", None), ("m.mask.zero_()", "table")]),
+    "a table that the reference alone reads": dict(
+        state='self.register_buffer("mask", torch.tril(torch.ones(16, 16, dtype=torch.bool)))',
+        reference="return torch.relu(torch.where(self.mask, x, 0.0) + y)",
+        candidate="return added(torch.tril(x), y)",
+        changes=[("pass", None), ("m.mask.fill_(True)", "table")]),
+    "a mask of zeros and ones": dict(
+        state='self.register_buffer("mask", torch.tril(torch.ones(16, 16)))',
+        reference="return torch.relu(x * self.mask + y)", candidate="return added(torch.tril(x), y)",
+        changes=[("pass", None), ("m.mask.fill_(1.0)", "table")]),
+    "a table of several layers": dict(
+        state='table = torch.arange(16.0); self.one, self.two = nn.Identity(), nn.Identity(); '
+              'self.one.register_buffer("t", table); self.two.register_buffer("t", table)',
+        reference="return torch.relu(x * self.one.t + y * self.two.t)",
+        candidate="return added(x * self.one.t, y * self.one.t)",
+        changes=[("pass", None), ("m._apply(torch.clone)", None), ("m.double().float()", None),
+                 ("m._apply(torch.clone); m.two.t.mul_(2)", "table"), ("m.two.t = m.two.t * 2", "table")]),
+    "indices that a cache was made of": dict(
+        state='self.w = nn.Parameter(torch.randn(4, 16)); self.register_buffer("at", torch.arange(4))',
+        reference="return torch.relu(x + self.w[self.at % 4][0] + y)",
+        candidate="self.kept = self.kept if hasattr(self, 'kept') else self.w[self.at]; return added(x + self.kept[0], y)",
+        changes=[("pass", None), ("m.w.mul_(2)", None), ("m.at.add_(4)", "table")]),
     "a buffer that is part of a weight": dict(
         state='self.w = nn.Parameter(torch.randn(2, 16, 16)); '
               'self.register_buffer("first", self.w.detach()[0], persistent=False)',
@@ -113,7 +134,12 @@ KINDS = {
                  ("call = lambda x, y: torch.func.jvp(m, (x, y), (y, x))[1]", "transforms"),
                  ("call = lambda x, y: dual(m, x, y)", "transforms"),
                  ("call = lambda x, y: torch.func.grad(lambda z: m(z, y).sum())(x)", "transforms"),
+                 ("call = lambda x, y: torch.jit.trace(m, (x, y))(x, y)", "transforms"),
                  ("call = lambda x, y: torch.func.functional_call(m, {}, (x, y))", None)]),
+    "names that the export needs": dict(
+        state="global warnings; warnings = len",
+        reference="return torch.relu(x * warnings('a') + y)", candidate="return added(x, y)",
+        changes=[("pass", None), ("x = x.double()", "dtype")]),
 }
 
 TRY = """

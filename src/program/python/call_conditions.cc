@@ -122,8 +122,8 @@ def _kw_matches(tensors, expected):
         return False
     if torch.is_autocast_enabled(_kw_device):
         return False
-    if torch._C._are_functorch_transforms_active():  # vmap, jvp: tensors stand for others
-        return False
+    if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
+        return False  # tensors stand for others
     differentiates = torch.autograd.forward_ad._current_level >= 0
     return not (
         torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors))

@@ -58,7 +58,7 @@ class ModuleWriter {
     out += R"py(    def _kw_original(self, args, kwargs, why):
         if not self.__dict__.get("_kw_warned"):
             self.__dict__["_kw_warned"] = True
-            warnings.warn("ModelNew: running the original forward, because " + why)
+            _kw_warnings.warn("ModelNew: running the original forward, because " + why)
         return super().forward(*args, **kwargs)
 
     def forward(self, *args, **kwargs):
@@ -90,6 +90,7 @@ class ModuleWriter {
       state_ += (i ? ", " : "") + name;
       guard(task_.forward.inputs[i], name);
     }
+    for (const MemoryGuard::Tie& tie : memory_.tables()) state_ += ", " + tie.name;
   }
 
   // Tensors among the arguments, and what must hold of the rest.
@@ -138,16 +139,23 @@ class ModuleWriter {
   std::string derived() {
     StepWriter pack = exported(task_, task_.derive);
     std::string held, key, packed;
+    const auto watch = [&](const std::string& name) {
+      held += name + ", " + name + ".detach(), ";
+      key += "(id(" + name + "), " + name + "._version, " + name + ".untyped_storage()._cdata, " +
+             name + ".storage_offset()), ";
+    };
     for (size_t i = 0; i < task_.state.size(); ++i) {
-      const std::string p = "p" + std::to_string(i);
-      pack.name(task_.derive.inputs[i], p);
-      held += p + ", " + p + ".detach(), ";
-      key += "(id(" + p + "), " + p + "._version, " + p + ".untyped_storage()._cdata, " + p +
-             ".storage_offset()), ";
+      pack.name(task_.derive.inputs[i], "p" + std::to_string(i));
+      watch("p" + std::to_string(i));
     }
-    const std::string steps = pack.steps("            ");
-    for (ValueId id : task_.derive.outputs) packed += pack.name(id) + ", ";
+    for (const MemoryGuard::Tie& tie : memory_.tables()) watch(tie.name);
     const std::string premises = premise_condition();
+    const std::string indent = premises.empty() ? "            " : "                ";
+    std::string made = pack.steps(indent);
+    for (ValueId id : task_.derive.outputs) packed += pack.name(id) + ", ";
+    made += indent + "tensors = (" + packed + ")\n";
+    if (!premises.empty())
+      made = "            tensors = None\n            if " + premises + ":\n" + made;
     return "    def _kw_derived(self, " + state_ + "):\n        \"\"\"" +
            std::string(premises.empty()
                            ? "Tensors that depend on the parameters alone, made again when "
@@ -162,10 +170,8 @@ class ModuleWriter {
             key = object()
         made = self.__dict__.get("_kw_made")
         if made is None or made.key != key:
-)py" + steps +
-           "            tensors = (" + packed + ")" +
-           (premises.empty() ? "" : " if " + premises + " else None") + R"py(
-            # Those that are held keep their ids and addresses.
+)py" + made +
+           R"py(            # Those that are held keep their ids and addresses.
             made = self.__dict__["_kw_made"] = _kw_Made(key, tensors, ()py" +
            held + R"py())
         return made.tensors
@@ -179,7 +185,14 @@ class ModuleWriter {
     for (size_t i = 0; i < task_.state.size(); ++i) {
       if (task_.state[i].premise) tables += "p" + std::to_string(i) + ", ";
     }
-    return tables.empty() ? "" : "_kw_are_tables((" + tables + "))";
+    if (tables.empty()) return "";
+    std::string out = "_kw_are_tables((" + tables + "))";
+    for (const MemoryGuard::Tie& tie : memory_.tables()) {
+      const std::string& other = forward_.name(tie.value);
+      out += " and (" + tie.name + " is " + other + " or torch.equal(" + tie.name + ", " + other +
+             "))";
+    }
+    return out;
   }
 
   // The body of forward().
@@ -256,7 +269,7 @@ std::string export_python(const Task& original, const std::string& user_source) 
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
-         "import torch\nimport triton as _kw_triton\nimport warnings\n" +
+         "import torch\nimport triton as _kw_triton\nimport warnings as _kw_warnings\n" +
          (takes_descriptors(task) ? "import triton.tools.tensor_descriptor as _kw_descriptors\n"
                                   : "") +
          slices.text() + device_names() + matches_function(task) + writer.helpers() + "\n\n" +

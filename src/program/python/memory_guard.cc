@@ -17,8 +17,9 @@ void MemoryGuard::find_ties() {
   for (size_t i = 0; i < task_.state.size(); ++i) {
     const std::vector<std::string>& names = task_.state[i].names;
     for (size_t k = 1; k < names.size(); ++k) {
-      ties_.push_back(
-          {"q" + std::to_string(ties_.size()), attribute_path(names[k]), task_.forward.inputs[i]});
+      const std::string name = "q" + std::to_string(ties_.size() + tables_.size());
+      (task_.state[i].premise ? tables_ : ties_)
+          .push_back({name, attribute_path(names[k]), task_.forward.inputs[i]});
     }
   }
 }
@@ -41,7 +42,7 @@ void MemoryGuard::find_places() {
   }
   for (ValueId id : inputs) {
     const Value& value = forward.values[id];
-    if (apart_ == 0 && count[value.storage] == 1) continue;
+    if (value.numel() == 0 || (apart_ == 0 && count[value.storage] == 1)) continue;
     const int number =
         numbers.emplace(value.storage, static_cast<int>(numbers.size())).first->second;
     places_.push_back({id, number, value.offset * dtype_bytes(value.dtype)});
@@ -99,7 +100,9 @@ def _kw_lie_as(tensors, places, apart):
 
 std::string MemoryGuard::ties(const std::string& indent) const {
   std::string out;
-  for (const Tie& tie : ties_) out += indent + tie.name + " = " + tie.path + "\n";
+  for (const std::vector<Tie>* some : {&ties_, &tables_}) {
+    for (const Tie& tie : *some) out += indent + tie.name + " = " + tie.path + "\n";
+  }
   return out;
 }
 

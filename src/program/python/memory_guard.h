@@ -17,6 +17,14 @@ class MemoryGuard {
  public:
   explicit MemoryGuard(const Task& task);
 
+  // A further name of a tensor: `value` is an input of forward.
+  struct Tie {
+    std::string name, path;
+    ValueId value;
+  };
+  // Ties of premises, whose numbers matter alone: a model that is moved has a copy for each name.
+  const std::vector<Tie>& tables() const { return tables_; }
+
   // The class's attribute _kw_places; empty where memory does not matter.
   std::string attribute() const;
   // The functions that differs() calls.
@@ -28,10 +36,6 @@ class MemoryGuard {
   std::string differs(const StepWriter& writer) const;
 
  private:
-  struct Tie {
-    std::string name, path;
-    ValueId value;
-  };
   struct Place {
     ValueId value;
     int storage;     // from 0; those that must lie apart from all others come first
@@ -41,7 +45,7 @@ class MemoryGuard {
   void find_places();
 
   const Task& task_;
-  std::vector<Tie> ties_;
+  std::vector<Tie> ties_, tables_;
   std::vector<Place> places_;
   int apart_ = 0;  // how many storages must lie apart from all others
 };

@@ -43,6 +43,7 @@ class Adopter {
     }
     if (!out_.fault.empty() || !find_state()) return std::move(out_);
     task_ = reference_;
+    mark_premises(task_);  // what the reference reads, the candidate may take for granted
     task_.target = candidate_.target;
     task_.source.device.insert(candidate_.source.device.begin(), candidate_.source.device.end());
     task_.source.aligned |= candidate_.source.aligned;

@@ -191,7 +191,7 @@ bool StateMatch::find_premises() {
       const auto alike = their_entries(lineage);
       if (lineage.empty() || std::ranges::find(alike, theirs) == alike.end()) {
         fault_ = name_of(candidate_.state[e]) +
-                 " is read on the host, where the reference's holds other numbers";
+                 " is read on the host, and the reference makes it by other steps";
         return false;
       }
       premises_.insert(theirs);

@@ -65,7 +65,8 @@ class EqualNumbers {
     const bool made = call.op == kConstant || cls == OpClass::kFactory
                           ? makes_equal_numbers(call)
                           : from_equal && (cls == OpClass::kPointwise ||
-                                           (cls == OpClass::kCopy && operands.size() == 1));
+                                           is_one_of(call.op, {"clone", "contiguous", "_to_copy",
+                                                               "repeat", "flip", "roll"}));
     for (ValueId id : call.results) {
       if (id >= 0 && made) equal_.insert(init_.values[id].storage);
     }
