@@ -19,7 +19,7 @@ import check_arrows
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/results.md", "docs/performance.md", "docs/timing.md",
-             "docs/real-kernels.md",
+             "docs/real-kernels.md", "docs/recording.md",
              "docs/numerics-runs.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
              "docs/formats/conversations.md", "models/embedded/README.md"]
 
@@ -651,8 +651,25 @@ def real_kernels_rejected() -> str:
     return "\n".join(lines)
 
 
+def library_models() -> str:
+    """How many models of libraries record, by machine, from bench/*/library_models.jsonl."""
+    names = ("transformers", "timm", "torchvision", "diffusers")
+    lines = ["| machine | %s | all |" % " | ".join(names), "|---" * (len(names) + 2) + "|"]
+    for machine, folder in (("CPU", "cpu"), ("H200", "h200")):
+        path = "bench/%s/library_models.jsonl" % folder
+        rows = [json.loads(line) for line in (ROOT / path).read_text().splitlines()]
+
+        def recorded(found):
+            return "%d of %d" % (sum("steps" in row for row in found), len(found)) if found else "not installed"
+
+        counts = [recorded([row for row in rows if row["library"] == name]) for name in names]
+        lines.append("| %s, torch %s ([results](../%s)) | %s | %s |" % (
+            machine, rows[0]["torch"].partition("+")[0], path, " | ".join(counts), recorded(rows)))
+    return "\n".join(lines)
+
+
 TABLES = {"folders": check_arrows.folders, "corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
-          "real_kernels": real_kernels, "real_kernels_rejected": real_kernels_rejected,
+          "library_models": library_models, "real_kernels": real_kernels, "real_kernels_rejected": real_kernels_rejected,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,
           "products": lambda: grid("products", "length", "how"),
