@@ -118,6 +118,10 @@ KINDS = {
         reference="return torch.relu(x) if x is y or x.data_ptr() == y.data_ptr() else torch.relu(x + y)",
         candidate="return added(x, y)",
         changes=[("pass", None), ("y = x", "arguments"), ("y = x.view(16, 16)", "memory"), ("x, y = torch.randn(2, 16, 16)", "memory")]),
+    "addresses of empty tensors": dict(
+        state='self.register_buffer("a", torch.ones(0)); self.register_buffer("b", torch.ones(0))',
+        reference="return torch.relu(x + y) if x.data_ptr() != y.data_ptr() else torch.relu(x)",
+        candidate="return added(x, y)", changes=[("pass", None), ("y = x.view(16, 16)", "memory")]),
     "arguments that are parts of one": dict(
         inputs=VIEWS, state="pass", reference="return torch.relu(x + y)",
         candidate="return added(torch.as_strided(y, (16, 16), (16, 1), 0), y)",

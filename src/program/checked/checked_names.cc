@@ -92,10 +92,14 @@ bool is_used_by_writer(std::string_view name) {
 }
 
 const std::string& checked_class(const std::string& name) {
-  // A reference may be called ModelNew too.
-  const bool used = is_used_by_writer(name) && name != "ModelNew";
-  if (used || !is_word(name) || !is_identifier(name)) refuse("no name of a class", name);
+  if (is_used_by_writer(name) || !is_word(name) || !is_identifier(name)) {
+    refuse("no name of a class", name);
+  }
   return name;
+}
+
+const std::string& checked_base(const std::string& name) {
+  return name == "ModelNew" ? name : checked_class(name);
 }
 
 std::string checked_keyword(std::string_view name) {

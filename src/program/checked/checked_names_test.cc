@@ -27,9 +27,13 @@ TEST(CheckedNames, ClassesAreNoBuiltins) {
   for (const char* text :
        {"exec", "print", "open", "torch", "t0", "_kw_matches", "self", "x_", "caf\xC3\xA9"}) {
     EXPECT_THROW(checked_class(text), InputError) << text;
+    EXPECT_THROW(checked_base(text), InputError) << text;
   }
-  for (const char* text : {"Model", "ModelNew", "_Out", "Out1"}) {
+  EXPECT_THROW(checked_class("ModelNew"), InputError) << "the text gives it another meaning";
+  EXPECT_EQ(checked_base("ModelNew"), "ModelNew");
+  for (const char* text : {"Model", "_Out", "Out1"}) {
     EXPECT_EQ(checked_class(text), text);
+    EXPECT_EQ(checked_base(text), text);
   }
 }
 

@@ -44,7 +44,7 @@ class ModuleWriter {
   }
 
   std::string text() {
-    const std::string& cls = checked_class(task_.source.cls);
+    const std::string& cls = checked_base(task_.source.cls);
     std::string out = "class ModelNew(" + cls + "):\n    \"\"\"" + cls;
     out +=
         R"py( with its forward replaced by the steps below. Parameters, buffers and state_dict keys

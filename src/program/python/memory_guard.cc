@@ -31,6 +31,7 @@ void MemoryGuard::find_places() {
   std::vector<ValueId> inputs = forward.inputs;
   inputs.erase(inputs.begin() + task_.state.size(),
                inputs.begin() + task_.state.size() + task_.derive.outputs.size());
+  std::erase_if(inputs, [&](ValueId id) { return forward.values[id].numel() == 0; });
   const std::set<int> written = written_storages(forward, task_.kernels);
   std::map<int, int> count;  // inputs by storage
   for (ValueId id : inputs) ++count[forward.values[id].storage];
@@ -42,7 +43,7 @@ void MemoryGuard::find_places() {
   }
   for (ValueId id : inputs) {
     const Value& value = forward.values[id];
-    if (value.numel() == 0 || (apart_ == 0 && count[value.storage] == 1)) continue;
+    if (apart_ == 0 && count[value.storage] == 1) continue;
     const int number =
         numbers.emplace(value.storage, static_cast<int>(numbers.size())).first->second;
     places_.push_back({id, number, value.offset * dtype_bytes(value.dtype)});
