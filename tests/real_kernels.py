@@ -138,7 +138,7 @@ def judge(kernels, packages, flags):
         process = subprocess.run(
             [binary(), "verify", "--batch", batch, "--out", out, "--no-time", "--seed", "2", *flags],
             env={**os.environ, "PYTHONPATH": str(packages)}, stdout=sys.stderr)
-        if process.returncode == 3 or not out.exists():
+        if not out.exists():
             sys.exit(process.returncode)
         return {row["id"]: row for row in map(json.loads, out.read_text().splitlines())}
 

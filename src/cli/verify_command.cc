@@ -114,7 +114,10 @@ void print(const Verdict& verdict, const std::string& file, bool several, const 
   } else {
     if (several) std::printf("%s: ", file.c_str());
     print_verdict(verdict, flags.run_file);
-    if (!written.empty()) std::printf("  %s\n", written.c_str());
+    if (!written.empty()) {
+      std::printf("  written to %s: its ModelNew takes the model's place, with the same weights\n",
+                  written.c_str());
+    }
   }
   flush_stdout();  // the next verdict may take minutes
 }

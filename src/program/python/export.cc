@@ -90,7 +90,7 @@ class ModuleWriter {
       state_ += (i ? ", " : "") + name;
       guard(task_.forward.inputs[i], name);
     }
-    for (const MemoryGuard::Tie& tie : memory_.tables()) state_ += ", " + tie.name;
+    for (const MemoryGuard::Tie& tie : memory_.tied_tables()) state_ += ", " + tie.name;
   }
 
   // Tensors among the arguments, and what must hold of the rest.
@@ -148,7 +148,7 @@ class ModuleWriter {
       pack.name(task_.derive.inputs[i], "p" + std::to_string(i));
       watch("p" + std::to_string(i));
     }
-    for (const MemoryGuard::Tie& tie : memory_.tables()) watch(tie.name);
+    for (const MemoryGuard::Tie& tie : memory_.tied_tables()) watch(tie.name);
     const std::string premises = premise_condition();
     const std::string indent = premises.empty() ? "            " : "                ";
     std::string made = pack.steps(indent);
@@ -187,7 +187,7 @@ class ModuleWriter {
     }
     if (tables.empty()) return "";
     std::string out = "_kw_are_tables((" + tables + "))";
-    for (const MemoryGuard::Tie& tie : memory_.tables()) {
+    for (const MemoryGuard::Tie& tie : memory_.tied_tables()) {
       const std::string& other = forward_.name(tie.value);
       out += " and (" + tie.name + " is " + other + " or torch.equal(" + tie.name + ", " + other +
              "))";

@@ -23,7 +23,7 @@ class MemoryGuard {
     ValueId value;
   };
   // Ties of premises, whose numbers matter alone: a model that is moved has a copy for each name.
-  const std::vector<Tie>& tables() const { return tables_; }
+  const std::vector<Tie>& tied_tables() const { return tables_; }
 
   // The class's attribute _kw_places; empty where memory does not matter.
   std::string attribute() const;
