@@ -3,7 +3,8 @@
     summarize_tests.py RESULTS_FOLDER EXPECTED_SKIPS
 
 A line of EXPECTED_SKIPS is `glob | reason`, the glob over `Suite.Test` or `module::test`. Exit 1
-when a test failed, when a skip matches no line, or when nothing ran.
+when a test failed, when a skip matches no line, or when nothing ran. What tests recorded as the
+property "figures" is printed.
 """
 
 import fnmatch
@@ -33,6 +34,8 @@ def main(folder, expected_path):
             separator = "::" if file.name == "pytest.xml" else "."
             name = f"{case.get('classname')}{separator}{case.get('name')}"
             names[case_outcome(case)].append(name)
+            for figures in case.findall("properties/property[@name='figures']"):
+                print(figures.get("value"))
     unexpected = [
         name
         for name in names["skipped"]

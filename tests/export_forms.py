@@ -42,14 +42,16 @@ FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 USED = {"torch", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
         "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
         "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
-        "derived", "modes"}
+        "derived", "modes", "bound", "where", "why", "hasattr"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
 IMPORTS = """
+import operator as _kw_operator
 import torch
 import triton as _kw_triton
 import warnings as _kw_warnings
+import weakref as _kw_weakref
 import triton.tools.tensor_descriptor as _kw_descriptors
 """
 DEVICE = """
@@ -68,27 +70,164 @@ PROPERTIES = {"name", "total_memory", "multi_processor_count", "L2_cache_size", 
               "shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor",
               "max_threads_per_multi_processor", "max_threads_per_block", "warp_size", "is_integrated",
               "is_multi_gpu_board"}
-MATCHES = """
-def _kw_matches(tensors, expected):
+ALIGNED = """
+        if tensor.storage_offset() * tensor.element_size() % 16:
+            return name + "..."
+"""
+MISFIT = """
+def _kw_misfit(tensors, expected):
     "..."
-    try:
-        for tensor, (dtype, shape, strides) in zip(tensors, expected):
-            if not (tensor.is_cuda != _kw_interpreted and tensor.dtype == dtype and tensor.shape == shape
-                    and tensor.stride() == strides and not tensor.is_neg()%s):
-                return False
-    except AttributeError:
-        return False
+    for tensor, (name, dtype, shape, strides) in zip(tensors, expected):
+        if not isinstance(tensor, torch.Tensor):
+            return name + " is no tensor"
+        if not (tensor.is_cuda != _kw_interpreted and tensor.dtype == dtype and tensor.shape == shape
+                and tensor.stride() == strides and not tensor.is_neg()):
+            found = (str(tensor.device), tensor.dtype, tuple(tensor.shape), tensor.stride())
+            recorded = (_kw_device, dtype, shape, strides)
+            return "..." % (name, found, recorded)
+ALIGNED
     device = -1 if _kw_interpreted else torch.cuda.current_device()
-    if not (_kw_interpreted or _kw_is_judged(device)):
-        return False
     if not {tensor.get_device() for tensor in tensors} <= {device}:
-        return False
+        return "..."
+    if not (_kw_interpreted or _kw_is_judged(device)):
+        return "..."
     if torch.is_autocast_enabled(_kw_device):
-        return False
+        return "autocast is on"
     if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
-        return False
+        return "..."
     differentiates = torch.autograd.forward_ad._current_level >= 0
-    return not (torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)))
+    if torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)):
+        return "..."
+    return None
+"""
+LAUNCH = """
+class _kw_Launch:
+    "..."
+
+    def __init__(self, kernel, grid, constants, options):
+        self.kernel, self.grid = kernel, grid
+        self.last = tuple(constants.values())
+        self.named = {**constants, **options}
+        self.compiled = {}
+
+    def __call__(self, where, *args):
+        if where is None:
+            self.kernel[self.grid](*args, **self.named)
+            return
+        gpu, stream = where
+        compiled = self.compiled.get(gpu)
+        if compiled is None:
+            self.compiled[gpu] = self.kernel[self.grid](*args, **self.named)
+            return
+        known = compiled.function, compiled.packed_metadata, None, None, None
+        compiled.run(*self.grid, stream, *known, *args, *self.last)
+"""
+KEPT = """
+def _kw_kept(owner, key):
+    "..."
+    if type(owner) in (dict, list, tuple):
+        return owner
+    own = getattr(owner, "__dict__", None)
+    if own is None or hasattr(getattr(type(owner), key, None), "__set__"):
+        return None
+    for kept in (own, own.get("_parameters"), own.get("_buffers"), own.get("_modules")):
+        if isinstance(kept, dict) and key in kept:
+            return kept
+    return None
+"""
+LOOKS = """
+def _kw_looks(tensors):
+    "..."
+    return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
+"""
+GIVEN = """
+def _kw_given(tensors):
+    "..."
+    return [(type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16) for t in tensors]
+"""
+AROUND = """
+def _kw_around():
+    "..."
+    return (torch.is_grad_enabled(), torch.is_autocast_enabled(_kw_device),
+            torch._C._are_functorch_transforms_active(), torch.jit.is_tracing(),
+            torch.autograd.forward_ad._current_level,
+            None if _kw_interpreted else torch.cuda.current_device())
+"""
+BOUND = """
+class _kw_Bound:
+    "..."
+
+    def __init__(self, tensors):
+        self.tensors = tensors
+        self.aligned = False
+
+    def watch(self, model, state, versioned, arguments):
+        "..."
+        if torch.compiler.is_compiling():
+            return False
+        places, found = {}, []
+        for path in model._kw_paths:
+            owner = model
+            for key in path:
+                kept = _kw_kept(owner, key)
+                if kept is None:
+                    return False
+                owner = kept[key]
+                places[id(kept), key] = kept, key, owner
+            found.append(owner)
+        if not all(a is b for a, b in zip(found, state)):
+            return False
+        if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
+            return False
+        own = model.__dict__
+        places = places.values()
+        self.own = [(key, found) for kept, key, found in places if kept is own]
+        apart = [place for place in places if place[0] is not own]
+        self.kept, self.keys, self.found = ([place[i] for place in apart] for i in range(3))
+        self.model = _kw_weakref.ref(model)
+        self.state, self.versioned = state, versioned
+        self.held = [t.detach() for t in versioned]
+        self.around, self.given = _kw_around(), _kw_given(arguments)
+        self.looks = _kw_looks((*state, *arguments))
+        self.addresses = [t.data_ptr() for t in state]
+        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.given)
+        try:
+            self.versions = [t._version for t in versioned]
+        except RuntimeError:
+            return False
+        return True
+
+    def holds(self, model, *arguments):
+        "..."
+        try:
+            own = model.__dict__
+            return (
+                self.model() is model
+                and _kw_around() == self.around
+                and all(own[key] is found for key, found in self.own)
+                and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
+                and _kw_given(arguments) == self.given
+                and [t.data_ptr() for t in self.state] == self.addresses
+                and _kw_looks((*self.state, *arguments)) == self.looks
+                and [t._version for t in self.versioned] == self.versions
+                and not (self.around[0] and any(t.requires_grad for t in self.state))
+            )
+        except (AttributeError, LookupError, RuntimeError, TypeError):
+            return False
+
+    def where(self):
+        "..."
+        runtime = _kw_triton.knobs.runtime
+        if not self.aligned or _kw_interpreted:
+            return None
+        for hook in (runtime.launch_enter_hook, runtime.launch_exit_hook):
+            if getattr(hook, "calls", hook):
+                return None
+        gpu = self.around[-1]
+        return gpu, _kw_triton.runtime.driver.active.get_current_stream(gpu)
+
+    def __reduce__(self):
+        return (type(None), ())
 """
 LAID_OUT = """
 def _kw_laid_out(tensor, strides):
@@ -135,7 +274,18 @@ def _kw_original(self, args, kwargs, why):
         _kw_warnings.warn("ModelNew: running the original forward, because " + why)
     return super().forward(*args, **kwargs)
 """
-CALLS_ORIGINAL = r"return self\._kw_original\(args, kwargs, '[\w ,().]+'\)"
+BINDS = """
+if bound is None or torch.compiler.is_compiling() or not bound.holds(%s):
+    bound = self._kw_bind(%s)
+    if isinstance(bound, str):
+        return self._kw_original(args, kwargs, bound)
+"""
+WATCHES = """
+if bound.watch(self, %s, %s, %s):
+    self.__dict__["_kw_bound"] = bound
+"""
+RETURNS_WHY = r"return '[\w ,().]+'"
+CALLS_ORIGINAL = r"return self\._kw_original\(args, kwargs, ('[\w ,().]+'|bound)\)"
 
 
 class Forged(Exception):
@@ -283,8 +433,10 @@ def check_slice_apart(function, assignment):
 class Steps:
     """Statements of a function. `device` is where it makes tensors."""
 
-    def __init__(self, kernels, device="_kw_device"):
+    def __init__(self, kernels, launches=(), where="None", device="_kw_device"):
         self.kernels = kernels  # name -> parameters
+        self.launches = launches  # names of objects that launch
+        self.where = where  # what they are given first
         self.device = device
         self.known = set()  # local variables so far
 
@@ -340,7 +492,12 @@ class Steps:
             and all(map(self.argument, node.args)) and all(self.argument(k.value) for k in node.keywords)
 
     def launch(self, node):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Subscript):
+        if not isinstance(node, ast.Call):
+            return False
+        if isinstance(node.func, ast.Name):
+            return node.func.id in self.launches and not node.keywords and node.args \
+                and ast.unparse(node.args[0]) == self.where and all(map(self.launch_argument, node.args[1:]))
+        if not isinstance(node.func, ast.Subscript):
             return False
         kernel, grid = node.func.value, node.func.slice
         named = isinstance(kernel, ast.Name) and kernel.id in self.kernels and is_ints(grid) \
@@ -407,9 +564,6 @@ class Steps:
         what, (first, second) = dotted(node.func), node.args
         if what == "isinstance":
             return self.path(first) and dotted(second) in ("dict", "list", "tuple")
-        if what == "_kw_matches":
-            return isinstance(first, ast.Tuple) and all(map(self.local, first.elts)) \
-                and dotted(second) == "self._kw_expected"
         return what == "_kw_is_same" and self.local(first) and self.local(second)
 
     def mode(self, node):
@@ -443,37 +597,88 @@ class Steps:
         return is_literal(node) or self.local(node)
 
 
-def check_forward(node, kernels):
+def check_forward(node, kernels, launches, found):
+    """`found` is what `_kw_bind` takes from the model: names, and whether more is derived of them."""
     need(ast.unparse(node.args) == "self, *args, **kwargs" and not node.decorator_list
          and node.returns is None, node)
-    steps = Steps(kernels)
+    steps = Steps(kernels, launches, "where")
+    given = []
     for statement in node.body[:-1]:
-        if isinstance(statement, ast.If):
-            need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
+        text = ast.unparse(statement)
+        if isinstance(statement, ast.If) and text.startswith("if bound is None "):
+            names = ", ".join(given)
+            need(text == ast.unparse(ast.parse(BINDS % (", ".join(["self", *given]), names))), statement)
+        elif isinstance(statement, ast.If):
+            need(steps.condition(statement.test), statement)
             need(not statement.orelse and re.fullmatch(CALLS_ORIGINAL, ast.unparse(statement.body)), statement)
-        elif isinstance(statement, ast.Try):
-            need(all(map(steps.binding, statement.body)) and not statement.orelse and not statement.finalbody
-                 and re.fullmatch(r"\s*except \(AttributeError, LookupError, TypeError\):\n    " + CALLS_ORIGINAL,
-                                  ast.unparse(statement.handlers)), statement)
-        elif ast.unparse(statement).startswith("derived = self._kw_derived("):
-            given = statement.value
-            need(not given.keywords and all(map(steps.local, given.args)), statement)
-        elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "derived":
+        elif text in ("bound = self.__dict__.get('_kw_bound')", "where = bound.where()"):
+            pass
+        elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "bound.tensors":
             names = steps.names(statement.targets[0])
-            need(all(re.fullmatch(r"d\d+", name) for name in names), statement)
+            state = [name for name in names if name[0] == "p"]
+            need(state == found and all(re.fullmatch(r"d\d+", name) for name in names[len(state):]), statement)
             steps.known.update(names)
-        elif not steps.binding(statement):
+        elif steps.binding(statement):
+            given.append(statement.targets[0].id)
+        else:
             steps.step(statement)
     last = node.body[-1]
     need(isinstance(last, ast.Return) and last.value is not None and steps.result(last.value), last)
+    return given
 
 
-def check_derived(node, kernels):
+def check_bind(node, names):
+    """_kw_bind(): `names` are those of the arguments. Returns the names of the state that forward takes."""
+    need(ast.unparse(node.args) == ", ".join(["self", *names]) and not node.decorator_list
+         and node.returns is None, node)
+    steps = Steps({})
+    steps.known.update(names)
+    text, *body, watches, last = node.body
+    need(isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant), text)
+    state = []
+    for statement in body:
+        text = ast.unparse(statement)
+        if isinstance(statement, ast.Try):
+            need(all(map(steps.binding, statement.body)) and not statement.orelse and not statement.finalbody
+                 and re.fullmatch(r"\s*except \(AttributeError, LookupError, TypeError\):\n    " + RETURNS_WHY,
+                                  ast.unparse(statement.handlers)), statement)
+            state = [s.targets[0].id for s in statement.body if s.targets[0].id != "modes"]
+        elif isinstance(statement, ast.If) and text == "if why:\n    return why":
+            pass
+        elif isinstance(statement, ast.If):
+            need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
+            need(not statement.orelse and re.fullmatch(RETURNS_WHY, ast.unparse(statement.body)), statement)
+        elif text.startswith("why = _kw_misfit("):
+            need(len(statement.value.args) == 2 and not statement.value.keywords
+                 and isinstance(statement.value.args[0], ast.Tuple)
+                 and all(map(steps.local, statement.value.args[0].elts))
+                 and dotted(statement.value.args[1]) == "self._kw_expected", statement)
+        elif text.startswith("derived = self._kw_derived("):
+            given = statement.value
+            need(not given.keywords and all(map(steps.local, given.args)), statement)
+        else:
+            need(text.startswith("bound = _kw_Bound(") and len(statement.value.args) == 1
+                 and not statement.value.keywords and isinstance(statement.value.args[0], ast.Tuple), statement)
+            taken = [ast.unparse(item) for item in statement.value.args[0].elts]
+            need(taken[-1:] == ["*derived"] or "*derived" not in taken, statement)
+            taken = [name for name in taken if name != "*derived"]
+            need(taken == [name for name in state if name[0] == "p"], statement)
+    call = getattr(watches, "test", None)
+    need(isinstance(call, ast.Call) and len(call.args) == 4
+         and all(isinstance(part, ast.Tuple) and all(map(steps.local, part.elts)) for part in call.args[1:])
+         and [item.id for item in call.args[1].elts] == state
+         and [item.id for item in call.args[3].elts] == names, watches)
+    need(ast.unparse(watches) == ast.unparse(ast.parse(WATCHES % tuple(map(ast.unparse, call.args[1:])))), watches)
+    need(ast.unparse(last) == "return bound", last)
+    return taken
+
+
+def check_derived(node, kernels, launches):
     state = [argument.arg for argument in node.args.args[1:]]
     need(all(re.fullmatch(r"[pq]\d+", name) for name in state) and len(set(state)) == len(state)
          and ast.unparse(node.args) == ", ".join(["self", *state])
          and not node.decorator_list and node.returns is None, node)
-    steps = Steps(kernels)
+    steps = Steps(kernels, launches)
     steps.known.update(state)
     body = node.body[1:]
     need(isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant), node)
@@ -558,15 +763,24 @@ def check_tables(node):
 
 
 def is_expectation(node):
-    return isinstance(node, ast.Tuple) and len(node.elts) == 3 \
-        and re.fullmatch(r"torch\.(%s)" % "|".join(DTYPES), dotted(node.elts[0])) \
-        and is_ints(node.elts[1]) and is_ints(node.elts[2])
+    return isinstance(node, ast.Tuple) and len(node.elts) == 4 \
+        and type(getattr(node.elts[0], "value", None)) is str \
+        and re.fullmatch(r"torch\.(%s)" % "|".join(DTYPES), dotted(node.elts[1])) \
+        and is_ints(node.elts[2]) and is_ints(node.elts[3])
 
 
-def check_class(node, kernels):
+def is_keys(node):
+    return isinstance(node, ast.Tuple) and all(
+        is_number(key) or isinstance(key, ast.Constant) and type(key.value) is str and not is_private(key.value)
+        for key in node.elts)
+
+
+def check_class(node, kernels, launches):
     need(node.name == "ModelNew" and len(node.bases) == 1 and isinstance(node.bases[0], ast.Name)
          and not is_private(node.bases[0].id) and not node.keywords and not node.decorator_list, node)
-    text, expected, *methods = node.body
+    text, expected, paths, *methods = node.body
+    need(isinstance(paths, ast.Assign) and ast.unparse(paths.targets) == "_kw_paths"
+         and isinstance(paths.value, ast.Tuple) and all(map(is_keys, paths.value.elts)), paths)
     if methods and isinstance(methods[0], ast.Assign):
         places = methods.pop(0)
         need(ast.unparse(places.targets) == "_kw_places" and isinstance(places.value, ast.Tuple)
@@ -578,11 +792,29 @@ def check_class(node, kernels):
          expected)
     need(all(isinstance(method, ast.FunctionDef) for method in methods), node)
     names = [method.name for method in methods]
-    need(names in (["_kw_original", "forward"], ["_kw_derived", "_kw_original", "forward"]), node)
-    need(same(methods[-2], ORIGINAL), methods[-2])
-    if len(methods) == 3:
-        check_derived(methods[0], kernels)
-    check_forward(methods[-1], kernels)
+    need(names[-3:] == ["_kw_original", "_kw_bind", "forward"] and names[:-3] in ([], ["_kw_derived"]), node)
+    need(same(methods[-3], ORIGINAL), methods[-3])
+    if len(methods) == 4:
+        check_derived(methods[0], kernels, launches)
+    forward = methods[-1]
+    arguments = [s.targets[0].id for s in forward.body if Steps({}).binding(s)]
+    check_forward(forward, kernels, launches, check_bind(methods[-2], arguments))
+
+
+def check_launch(node, kernels, number):
+    """_kw_launch_0 = _kw_Launch(kernel, (2, 1, 1), dict(BLOCK=64), dict(num_warps=8)); returns its name."""
+    name = "_kw_launch_%d" % number
+    need(isinstance(node, ast.Assign) and ast.unparse(node.targets) == name and isinstance(node.value, ast.Call)
+         and dotted(node.value.func) == "_kw_Launch" and len(node.value.args) == 4 and not node.value.keywords, node)
+    kernel, grid, constants, options = node.value.args
+    need(isinstance(kernel, ast.Name) and kernel.id in kernels and is_ints(grid) and len(grid.elts) == 3, node)
+    need(all(isinstance(part, ast.Call) and dotted(part.func) == "dict" and not part.args
+             for part in (constants, options)), node)
+    steps = Steps(kernels)
+    need(all(k.arg in kernels[kernel.id] and steps.launch_argument(k.value) for k in constants.keywords), node)
+    need(all(k.arg in OPTIONS and type(getattr(k.value, "value", None)) is OPTIONS[k.arg]
+             for k in options.keywords), node)
+    return name
 
 
 def parsed(reference, python):
@@ -605,10 +837,10 @@ def check(reference, python):
     added = body[len(before):]
     imports = [ast.dump(node) for node in ast.parse(IMPORTS).body]
     devices = [ast.dump(node) for node in ast.parse(DEVICE).body]
-    matches = [MATCHES % "", MATCHES % " and tensor.storage_offset() * tensor.element_size() % 16 == 0"]
-    need([ast.dump(node) for node in added[:3]] == imports[:3], added[0])
-    rest = added[3:]
-    if rest and ast.dump(rest[0]) == imports[3]:
+    misfits = [MISFIT.replace("ALIGNED", ""), MISFIT.replace("ALIGNED", ALIGNED)]
+    need([ast.dump(node) for node in added[:5]] == imports[:5], added[0])
+    rest = added[5:]
+    if rest and ast.dump(rest[0]) == imports[5]:
         rest.pop(0)
     kernels = {}
     while rest and ast.dump(rest[0]) != devices[0]:
@@ -625,15 +857,25 @@ def check(reference, python):
     need(len(rest) >= 6, rest[-1])
     check_judged(rest[2], rest[3])
     del rest[2:4]
-    need(any(same(rest[2], text) for text in matches), rest[2])
+    need(any(same(rest[2], text) for text in misfits), rest[2])
     need(isinstance(rest[-1], ast.ClassDef), rest[-1])
-    check_class(rest.pop(), kernels)
+    model = rest.pop()
     helpers = rest[3:]
-    for text in (LAID_OUT, IS_SAME, LIE_AS % "_cdata", LIE_AS % "data_ptr()", MADE):
+    for text in (LAID_OUT, IS_SAME, LIE_AS % "_cdata", LIE_AS % "data_ptr()"):
         if helpers and same(helpers[0], text):
             helpers.pop(0)
+    for text in (KEPT, LOOKS, GIVEN, AROUND, BOUND):
+        need(helpers and same(helpers.pop(0), text), model)
+    if helpers and same(helpers[0], MADE):
+        helpers.pop(0)
     if helpers and getattr(helpers[0], "name", "") == "_kw_are_tables":
         check_tables(helpers.pop(0))
+    launches = []
+    if helpers and same(helpers[0], LAUNCH):
+        helpers.pop(0)
+        while helpers:
+            launches.append(check_launch(helpers.pop(0), kernels, len(launches)))
+    check_class(model, kernels, launches)
     need(not helpers, helpers[0] if helpers else None)
 
 

@@ -1,8 +1,10 @@
 """When optimized.py runs its own steps and when the original, in plain PyTorch on the CPU."""
 
 import importlib.util
+import inspect
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import types
@@ -103,10 +105,10 @@ class Fits(Exception):
 
 
 def runs_own_steps(module, monkeypatch, *args, **kwargs):
-    def matches(tensors, expected):
+    def misfit(tensors, expected):
         raise Fits
 
-    monkeypatch.setattr(module, "_kw_matches", matches)
+    monkeypatch.setattr(module, "_kw_misfit", misfit)
     model = module.ModelNew()
     try:
         with torch.no_grad(), warnings.catch_warnings():
@@ -153,17 +155,18 @@ def test_results_keep_the_order_of_their_keys(trees):
 
 
 def test_a_number_for_a_tensor_runs_the_original(trees):
-    assert not trees._kw_matches((2.0,), trees.ModelNew._kw_expected[:1])
+    name = trees.ModelNew._kw_expected[0][0]
+    assert trees._kw_misfit((2.0,), trees.ModelNew._kw_expected[:1]) == name + " is no tensor"
 
 
 def test_autocast_runs_the_original(trees, monkeypatch):
     """It would have the original compute in another dtype."""
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     monkeypatch.setattr(trees, "_kw_judged", {0: True})
-    assert trees._kw_matches((), ())
+    assert trees._kw_misfit((), ()) is None
     torch.set_autocast_enabled("cuda", True)
     try:
-        assert not trees._kw_matches((), ())
+        assert "autocast" in trees._kw_misfit((), ())
     finally:
         torch.set_autocast_enabled("cuda", False)
 
@@ -175,23 +178,26 @@ def test_another_kind_of_gpu_runs_the_original(trees, monkeypatch):
         monkeypatch.setattr(trees, "_kw_judged", {})
         monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: types.SimpleNamespace(
             major=capability[0], minor=capability[1]))
-        assert trees._kw_matches((), ()) == matches
+        assert (trees._kw_misfit((), ()) is None) == matches
 
 
 def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
     """Arguments that overlap what forward writes to, and a tie that was cut."""
-    monkeypatch.setattr(shared, "_kw_matches", lambda tensors, expected: True)
-    seen = []
-    monkeypatch.setattr(shared.ModelNew, "_kw_original", lambda *_: seen.append("original"))
-    monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda *_: seen.append("steps"))
+    def where(bound):
+        raise Fits
+
+    monkeypatch.setattr(shared, "_kw_interpreted", True)  # no GPU is asked
+    monkeypatch.setattr(shared, "_kw_misfit", lambda tensors, expected: None)
+    monkeypatch.setattr(shared.ModelNew, "_kw_original", lambda *_: "original")
+    taken = re.search(r"\((.*)\) = bound.tensors", pathlib.Path(shared.__file__).read_text())[1]
+    monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda *_: [None] * taken.count("d"))
+    monkeypatch.setattr(shared._kw_Bound, "where", where)
 
     def runs(x, y):
-        seen.clear()
         try:
-            model(x, y)
-        except TypeError:  # nothing was packed
-            pass
-        return seen[0]
+            return model(x, y)
+        except Fits:
+            return "steps"
 
     model = shared.ModelNew()
     x, y = torch.randn(16, 32), torch.randn(16, 32)
@@ -204,8 +210,10 @@ def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
 
 
 def derived(model):
-    """What is made of the weights, which are given to it in the order of the state."""
-    return model._kw_derived(*model.parameters(), *model.buffers())
+    """What is made of the weights: of those that it is made of, named by their numbers in the state."""
+    state = [*model.parameters(), *model.buffers()]
+    names = inspect.signature(model._kw_derived).parameters
+    return model._kw_derived(*(state[int(name[1:])] for name in names))
 
 
 def test_weights_are_packed_again_for_other_tensors_at_the_same_address(folded):

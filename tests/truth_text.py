@@ -18,8 +18,9 @@ def launches_of(text):
     for model in (n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "ModelNew"):
         for method in model.body:
             for node in ast.walk(method):
-                subscript = node.func if isinstance(node, ast.Call) else None
-                if isinstance(subscript, ast.Subscript) and ast.unparse(subscript.value) in kernels:
+                called = node.func if isinstance(node, ast.Call) else None
+                by_object = isinstance(called, ast.Name) and called.id.startswith("_kw_launch_")
+                if by_object or isinstance(called, ast.Subscript) and ast.unparse(called.value) in kernels:
                     counts[method.name == "_kw_derived"] += 1
     return counts[False], counts[True]
 

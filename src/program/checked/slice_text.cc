@@ -120,7 +120,8 @@ bool is_plain(const Tokens& tokens, size_t i) {
   if (continues_name(token[0])) {
     return !is_keyword(token) || token == "None" || token == "True" || token == "False";
   }
-  if (std::string_view("()[],:=.*+->").find(token) == std::string_view::npos) return false;
+  if (token == ">") return before == "-";  // of an arrow: a comparison calls a method
+  if (std::string_view("()[],:=.*+-").find(token) == std::string_view::npos) return false;
   const bool opens = token == "(" || token == "[";
   const bool first = std::string_view("([,=:").find(before) != std::string_view::npos;
   return !opens || first || is_special_float(tokens, i);

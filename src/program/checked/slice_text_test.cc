@@ -126,8 +126,8 @@ TEST(SliceText, WhatWouldRunIsRefused) {
   for (const char* header :
        {"k(x=f())", "k(x: f())", "k() -> f()", "k(x=f'{f()}')", "k(x=[f() for y in z])",
         "k(x=a[0])", "k(x=lambda: 1)", "k(x=float(f()))", "k(x=float)('inf')", "k[T: f()](x)",
-        "k(x={})", "k(x=a @ b)", "k(x=1 if a else b)", "k(x=(f)(1))", "k(x='a'.join(b))", "k",
-        "lambda(x)", "__k(x)"}) {
+        "k(x={})", "k(x=a @ b)", "k(x: a > b)", "k(x=1 if a else b)", "k(x=(f)(1))",
+        "k(x='a'.join(b))", "k", "lambda(x)", "__k(x)"}) {
     EXPECT_THROW(take_apart("@triton.jit\ndef " + std::string(header) + ":\n    pass\n"),
                  InputError)
         << header;

@@ -79,9 +79,9 @@ void argument_leaves(const Json& tree, const std::string& path, std::vector<std:
   }
 }
 
-std::string expectation(const Value& value) {
-  return "(" + torch_dtype(value.dtype) + ", " + python_tuple(value.shape) + ", " +
-         python_tuple(value.strides) + ")";
+std::string expectation(const std::string& name, const Value& value) {
+  return "(" + python_string(name) + ", " + torch_dtype(value.dtype) + ", " +
+         python_tuple(value.shape) + ", " + python_tuple(value.strides) + ")";
 }
 
 std::string device_names() {
@@ -94,40 +94,45 @@ _kw_device = "cpu" if _kw_interpreted else "cuda"
 
 // Shape, strides and dtype decide what the kernels do. Descriptors also want aligned addresses,
 // which views of a tensor may not have, and so does a program that asked for them.
-std::string matches_function(const Task& task) {
+std::string misfit_function(const Task& task) {
   const std::string_view aligned =
-      "                and tensor.storage_offset() * tensor.element_size() % 16 == 0\n";
+      R"py(        if tensor.storage_offset() * tensor.element_size() % 16:
+            return name + " does not begin at a multiple of 16 bytes"
+)py";
   return judged_function(task) + R"py(
 
-def _kw_matches(tensors, expected):
-    """True when every tensor is on the device where kernels run and has the dtype, shape and
-    strides they were written for, and neither gradients nor autocast are wanted."""
-    try:
-        for tensor, (dtype, shape, strides) in zip(tensors, expected):
-            if not (
-                tensor.is_cuda != _kw_interpreted
-                and tensor.dtype == dtype
-                and tensor.shape == shape
-                and tensor.stride() == strides
-                and not tensor.is_neg()
+def _kw_misfit(tensors, expected):
+    """Why kernels must not run on tensors: None if all are on the device where kernels run, with the
+    dtype, shape and strides they were written for, and neither gradients nor autocast are wanted."""
+    for tensor, (name, dtype, shape, strides) in zip(tensors, expected):
+        if not isinstance(tensor, torch.Tensor):
+            return name + " is no tensor"
+        if not (
+            tensor.is_cuda != _kw_interpreted
+            and tensor.dtype == dtype
+            and tensor.shape == shape
+            and tensor.stride() == strides
+            and not tensor.is_neg()
+        ):
+            found = (str(tensor.device), tensor.dtype, tuple(tensor.shape), tensor.stride())
+            recorded = (_kw_device, dtype, shape, strides)
+            return "%s has the device, dtype, shape and strides %s, and %s was recorded" % (
+                name, found, recorded
+            )
 )py" + std::string(takes_descriptors(task) || task.source.aligned ? aligned : "") +
-         R"py(            ):
-                return False
-    except AttributeError:  # a number in the place of a tensor
-        return False
-    device = -1 if _kw_interpreted else torch.cuda.current_device()  # -1: of tensors on the CPU
-    if not (_kw_interpreted or _kw_is_judged(device)):
-        return False
+         R"py(    device = -1 if _kw_interpreted else torch.cuda.current_device()  # -1: of tensors on the CPU
     if not {tensor.get_device() for tensor in tensors} <= {device}:
-        return False
+        return "a tensor is on another GPU than the current one"
+    if not (_kw_interpreted or _kw_is_judged(device)):
+        return "its kernels were judged for another kind of GPU"
     if torch.is_autocast_enabled(_kw_device):
-        return False
+        return "autocast is on"
     if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
-        return False  # tensors stand for others
+        return "function transforms are on, or a trace"  # tensors stand for others
     differentiates = torch.autograd.forward_ad._current_level >= 0
-    return not (
-        torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors))
-    )
+    if torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)):
+        return "gradients are wanted (no torch.no_grad())"
+    return None
 )py";
 }
 

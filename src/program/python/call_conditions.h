@@ -14,15 +14,16 @@ namespace kw {
 void argument_leaves(const Json& tree, const std::string& path, std::vector<std::string>& leaves,
                      std::vector<std::string>& checks);
 
-// An entry of the list that _kw_matches() compares tensors with: dtype, shape and strides.
-std::string expectation(const Value& value);
+// An entry of the list that _kw_misfit() compares tensors with: what it is called in warnings,
+// dtype, shape and strides.
+std::string expectation(const std::string& name, const Value& value);
 
-// Where kernels run: what _kw_matches() asks for, and where steps make their tensors. Under
+// Where kernels run: what _kw_misfit() asks for, and where steps make their tensors. Under
 // Triton's interpreter that is the CPU, so a module can be tried without a GPU.
 std::string device_names();
 
-// The function _kw_matches() of a module with this task's kernels.
-std::string matches_function(const Task& task);
+// The function _kw_misfit() of a module with this task's kernels.
+std::string misfit_function(const Task& task);
 
 // The class _kw_Made: what a module keeps of what is made of its state.
 std::string made_class();

@@ -6,7 +6,9 @@
 #include "program/checked/checked_names.h"
 #include "program/checked/checked_text.h"
 #include "program/checked/slice_writer.h"
+#include "program/makers.h"
 #include "program/python/call_conditions.h"
+#include "program/python/host_path.h"
 #include "program/python/memory_guard.h"
 #include "program/python/python_text.h"
 #include "program/python/step_writer.h"
@@ -26,9 +28,6 @@ StepWriter exported(const Task& task, const Program& program) {
 constexpr const char* kArguments = "its kernels are for other arguments";
 constexpr const char* kGone = "a module or tensor of the model is gone";
 constexpr const char* kModes = "a module is in another mode (train or eval) than recorded";
-constexpr const char* kTensors =
-    "a tensor has another shape, dtype, layout or device than recorded, this is another kind of "
-    "GPU, or autocast, gradients (no torch.no_grad()) or function transforms are on";
 constexpr const char* kMemory = "tensors share memory otherwise than recorded";
 constexpr const char* kTables = "a table of the model was changed";
 
@@ -37,6 +36,7 @@ class ModuleWriter {
  public:
   explicit ModuleWriter(const Task& task)
       : task_(task), forward_(exported(task, task.forward)), memory_(task) {
+    forward_.launch_by(launches_, "where");
     name_state();
     name_arguments();
     asks_state_ = !task_.derive.outputs.empty() ||
@@ -48,12 +48,12 @@ class ModuleWriter {
     std::string out = "class ModelNew(" + cls + "):\n    \"\"\"" + cls;
     out +=
         R"py( with its forward replaced by the steps below. Parameters, buffers and state_dict keys
-    are the original's. Other shapes, dtypes or layouts, and calls that want gradients, run the
-    original forward."""
+    are the original's. A call that the steps are not for runs the original forward, and the first
+    one warns and says why."""
 
     _kw_expected = (
 )py";
-    out += expected_ + "    )\n" + memory_.attribute() + "\n";
+    out += expected_ + "    )\n" + paths() + memory_.attribute() + "\n";
     if (asks_state_) out += derived();
     out += R"py(    def _kw_original(self, args, kwargs, why):
         if not self.__dict__.get("_kw_warned"):
@@ -61,36 +61,45 @@ class ModuleWriter {
             _kw_warnings.warn("ModelNew: running the original forward, because " + why)
         return super().forward(*args, **kwargs)
 
-    def forward(self, *args, **kwargs):
 )py";
-    return out + forward();
+    const std::string steps = forward();  // names what bind() returns
+    return out + bind() + "\n" + steps;
   }
 
-  // What the class uses: a function that lays tensors out, what is made once, and tables.
+  // What the class uses: a function that lays tensors out, what is made once, tables, launches.
+  // text() has been called.
   std::string helpers() const {
     const Program premises = premises_of(task_);
     std::string out;
     for (const Program* program : {&task_.forward, &task_.derive, &premises}) {
       if (out.empty()) out = exported(task_, *program).helper();
     }
-    out += memory_.functions();
+    out += memory_.functions() + bound_class();
     if (asks_state_) out += made_class();
-    return premises.outputs.empty() ? out : out + tables_function(task_, premises);
+    if (!premises.outputs.empty()) out += tables_function(task_, premises);
+    return out + launch_class(launches_);
   }
 
  private:
-  // Attribute paths of the state and names for it: p0, p1, ...
+  // Names for the state: p0, p1, ..., and q0, q1, ... for further names of tied tensors.
   void name_state() {
+    const std::vector<bool> derives = used_inputs(task_.derive);
     for (size_t i = 0; i < task_.state.size(); ++i) {
       if (task_.state[i].names.empty()) {
         throw InputError("export: the model keeps a tensor that no attribute path reaches");
       }
+      const std::string& qualified = task_.state[i].names[0];
       const std::string name = "p" + std::to_string(i);
-      bind_state_ += "            " + name + " = " + attribute_path(task_.state[i].names[0]) + "\n";
-      state_ += (i ? ", " : "") + name;
-      guard(task_.forward.inputs[i], name);
+      find_state_ += "            " + name + " = " + attribute_path(qualified) + "\n";
+      if ((i < derives.size() && derives[i]) || task_.state[i].premise) versioned_.push_back(name);
+      state_.push_back({name, qualified});
+      guard(task_.forward.inputs[i], name, qualified);
     }
-    for (const MemoryGuard::Tie& tie : memory_.tied_tables()) state_ += ", " + tie.name;
+    find_state_ += memory_.ties("            ");
+    for (const MemoryGuard::Tie& tie : memory_.all_ties()) {
+      state_.push_back({tie.name, tie.qualified});
+    }
+    for (const MemoryGuard::Tie& tie : memory_.tied_tables()) versioned_.push_back(tie.name);
   }
 
   // Tensors among the arguments, and what must hold of the rest.
@@ -103,9 +112,11 @@ class ModuleWriter {
     }
     for (size_t k = 0; k < leaves.size(); ++k) {
       if (leaves[k].empty()) throw InputError("export: no argument holds an input of forward");
-      const std::string name = local_name(k, leaves[k] == argument(k));
+      const std::string parameter = parameter_of(leaves[k], k);
+      const std::string name = parameter.empty() ? "x" + std::to_string(k) : parameter + "_";
       bind_arguments_ += "        " + name + " = " + leaves[k] + "\n";
-      guard(inputs[first + k], name);
+      arguments_ += (k ? ", " : "") + name;
+      guard(inputs[first + k], name, parameter.empty() ? leaves[k] : parameter);
     }
     tell_apart(leaves);
   }
@@ -118,37 +129,51 @@ class ModuleWriter {
     checks_.push_back("len({" + ids + "}) == " + std::to_string(leaves.size()));
   }
 
-  // What the tensor of leaf `k` is called: after its parameter where it is one.
-  std::string local_name(size_t k, bool is_argument) {
+  // The parameter that the tensor of leaf `k` is given as; empty for a part of one, and for a name
+  // that the steps cannot use.
+  std::string parameter_of(const std::string& leaf, size_t k) const {
     const std::vector<std::string>& parameters = task_.source.parameters;
-    const bool plain = is_argument && k < parameters.size() && is_identifier(parameters[k]) &&
-                       is_word(parameters[k]) && !parameters[k].starts_with("_kw") &&
+    const bool plain = leaf == argument(k) && k < parameters.size() &&
+                       is_identifier(parameters[k]) && is_word(parameters[k]) &&
+                       !parameters[k].starts_with("_kw") &&
                        std::count(parameters.begin(), parameters.end(), parameters[k]) == 1;
-    return plain ? parameters[k] + "_" : "x" + std::to_string(k);
+    return plain ? parameters[k] : "";
   }
 
   static std::string argument(size_t k) { return "args[" + std::to_string(k) + "]"; }
 
-  void guard(ValueId id, const std::string& name) {
+  // `called` is what warnings call the tensor.
+  void guard(ValueId id, const std::string& name, const std::string& called) {
     forward_.name(id, name);
     guarded_ += name + ", ";
-    expected_ += "        " + expectation(task_.forward.values[id]) + ",\n";
+    expected_ += "        " + expectation(called, task_.forward.values[id]) + ",\n";
+  }
+
+  // _kw_paths: to the state, by its names, and to the modes of modules.
+  std::string paths() const {
+    std::string out;
+    for (const auto& [name, qualified] : state_) {
+      out += "        (" + attribute_keys(qualified) + "),\n";
+    }
+    for (const auto& [path, training] : task_.source.modes) {
+      out += "        (" + attribute_keys(path) + "\"training\", ),\n";
+    }
+    return "    _kw_paths = (\n" + out + "    )\n";
   }
 
   // _kw_derived(): what depends on the state alone, or None if a premise does not hold.
   std::string derived() {
     StepWriter pack = exported(task_, task_.derive);
+    pack.launch_by(launches_, "None");
     std::string held, key, packed;
-    const auto watch = [&](const std::string& name) {
+    for (const std::string& name : versioned_) {
       held += name + ", " + name + ".detach(), ";
       key += "(id(" + name + "), " + name + "._version, " + name + ".untyped_storage()._cdata, " +
              name + ".storage_offset()), ";
-    };
+    }
     for (size_t i = 0; i < task_.state.size(); ++i) {
       pack.name(task_.derive.inputs[i], "p" + std::to_string(i));
-      watch("p" + std::to_string(i));
     }
-    for (const MemoryGuard::Tie& tie : memory_.tied_tables()) watch(tie.name);
     const std::string premises = premise_condition();
     const std::string indent = premises.empty() ? "            " : "                ";
     std::string made = pack.steps(indent);
@@ -156,7 +181,7 @@ class ModuleWriter {
     made += indent + "tensors = (" + packed + ")\n";
     if (!premises.empty())
       made = "            tensors = None\n            if " + premises + ":\n" + made;
-    return "    def _kw_derived(self, " + state_ + "):\n        \"\"\"" +
+    return "    def _kw_derived(self" + listed(versioned_, ", ") + "):\n        \"\"\"" +
            std::string(premises.empty()
                            ? "Tensors that depend on the parameters alone, made again when "
                              "those change."
@@ -179,6 +204,18 @@ class ModuleWriter {
 )py";
   }
 
+  // Each name after `before`.
+  static std::string listed(const std::vector<std::string>& names, const std::string& before) {
+    std::string out;
+    for (const std::string& name : names) out += before + name;
+    return out;
+  }
+  static std::string tuple(const std::vector<std::string>& names) {
+    std::string out = "(";
+    for (const std::string& name : names) out += name + ", ";
+    return out + ")";
+  }
+
   // Whether each premise holds, in Python.
   std::string premise_condition() const {
     std::string tables;
@@ -195,63 +232,100 @@ class ModuleWriter {
     return out;
   }
 
-  // The body of forward().
-  std::string forward() {
-    std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
-    for (const std::string& check : checks_) condition += " or not (" + check + ")";
-    std::string bind_derived;
-    for (size_t k = 0; k < task_.derive.outputs.size(); ++k) {
-      const std::string name = "d" + std::to_string(k);
-      forward_.name(task_.forward.inputs[task_.state.size() + k], name);
-      bind_derived += name + ", ";
-    }
-    if (!bind_derived.empty()) {
-      bind_derived.resize(bind_derived.size() - 1);
-      bind_derived = "        " + bind_derived + " = derived\n";
-    }
-    std::string out =
-        original_if(condition, kArguments) + look_up() + bind_arguments_ +
-        original_if("not _kw_matches((" + guarded_ + "), self._kw_expected)", kTensors);
-    if (const std::string other = memory_.differs(forward_); !other.empty()) {
-      out += original_if(other, kMemory);
-    }
-    if (asks_state_) {
-      out += "        derived = self._kw_derived(" + state_ + ")\n" +
-             original_if("derived is None", kTables);
-    }
-    out += bind_derived + forward_.steps("        ");
-    return out + "        return " + forward_.result(task_.result) + "\n";
-  }
-
-  // Finds the state, which may have been changed since the model was constructed.
-  std::string look_up() const {
-    std::string read, recorded;
+  // _kw_bind(): finds the state, which may have been changed since the model was constructed, and
+  // judges the call.
+  std::string bind() const {
+    std::string read, recorded, state;
     for (const auto& [path, training] : task_.source.modes) {
       read += attribute_path(path) + ".training, ";
       recorded += training ? "True, " : "False, ";
     }
-    std::string body = bind_state_ + memory_.ties("            ");
-    if (!read.empty()) body += "            modes = (" + read + ")\n";
-    if (body.empty()) return "";
-    return "        try:\n" + body +
-           "        except (AttributeError, LookupError, TypeError):  # part of the model is gone\n"
-           "    " +
-           original(kGone) +
-           (read.empty() ? "" : original_if("modes != (" + recorded + ")", kModes));
+    std::string find = find_state_;
+    if (!read.empty()) find += "            modes = (" + read + ")\n";
+    std::string out = "    def _kw_bind(self" + (arguments_.empty() ? "" : ", " + arguments_) +
+                      "):\n        \"\"\"What forward takes from the model. If the steps are not "
+                      "for this call: why, as a text.\"\"\"\n";
+    if (!find.empty()) {
+      out += "        try:\n" + find +
+             "        except (AttributeError, LookupError, TypeError):  # part of the model is "
+             "gone\n            return \"" +
+             kGone + "\"\n";
+    }
+    if (!read.empty()) out += returns_if("modes != (" + recorded + ")", kModes);
+    out += "        why = _kw_misfit((" + guarded_ +
+           "), self._kw_expected)\n        if why:\n            return why\n";
+    if (const std::string names = memory_.names_differ(forward_); !names.empty()) {
+      out += returns_if(names, kMemory);
+    }
+    if (!memory_.asks_arguments()) {
+      if (const std::string places = memory_.places_differ(forward_); !places.empty()) {
+        out += returns_if(places, kMemory);
+      }
+    }
+    if (asks_state_) {
+      out += "        derived = self._kw_derived(" + tuple(versioned_).substr(1) + "\n" +
+             returns_if("derived is None", kTables);
+    }
+    std::vector<std::string> names;
+    for (const auto& [name, qualified] : state_) names.push_back(name);
+    std::string given;
+    for (size_t i = 0; i < task_.state.size(); ++i) given += "p" + std::to_string(i) + ", ";
+    if (asks_state_) given += "*derived, ";
+    return out + "        bound = _kw_Bound((" + given + "))\n        if bound.watch(self, " +
+           tuple(names) + ", " + tuple(versioned_) + ", (" + arguments_ +
+           (arguments_.empty() ? "" : ", ") +
+           ")):\n            self.__dict__[\"_kw_bound\"] = bound\n        return bound\n";
   }
 
-  static std::string original_if(const std::string& condition, const char* why) {
-    return "        if " + condition + ":\n    " + original(why);
+  // The body of forward().
+  std::string forward() {
+    std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
+    for (const std::string& check : checks_) condition += " or not (" + check + ")";
+    std::string taken;
+    for (size_t i = 0; i < task_.state.size(); ++i) taken += "p" + std::to_string(i) + ", ";
+    for (size_t k = 0; k < task_.derive.outputs.size(); ++k) {
+      const std::string name = "d" + std::to_string(k);
+      forward_.name(task_.forward.inputs[task_.state.size() + k], name);
+      taken += name + ", ";
+    }
+    const std::string model = "self" + (arguments_.empty() ? "" : ", " + arguments_);
+    std::string out = "    def forward(self, *args, **kwargs):\n";
+    out += original_if(condition, "\"" + std::string(kArguments) + "\"") + bind_arguments_ +
+           "        bound = self.__dict__.get(\"_kw_bound\")\n        if bound is None or "
+           "torch.compiler.is_compiling() or not bound.holds(" +
+           model + "):\n            bound = self._kw_bind(" + arguments_ + ")\n" +
+           original_if("isinstance(bound, str)", "bound", "            ");
+    if (!taken.empty()) out += "        (" + taken + ") = bound.tensors\n";
+    if (memory_.asks_arguments()) {
+      out += original_if(memory_.places_differ(forward_), "\"" + std::string(kMemory) + "\"");
+    }
+    const size_t before = launches_.size();
+    const std::string steps = forward_.steps("        ");
+    if (launches_.size() > before) out += "        where = bound.where()\n";
+    return out + steps + "        return " + forward_.result(task_.result) + "\n";
   }
-  static std::string original(const char* why) {
-    return "        return self._kw_original(args, kwargs, \"" + std::string(why) + "\")\n";
+
+  static std::string returns_if(const std::string& condition, const char* why) {
+    return "        if " + condition + ":\n            return \"" + why + "\"\n";
   }
+  static std::string original_if(const std::string& condition, const std::string& why,
+                                 const std::string& indent = "        ") {
+    return indent + "if " + condition + ":\n" + indent +
+           "    return self._kw_original(args, kwargs, " + why + ")\n";
+  }
+
+  struct Named {
+    std::string name, qualified;
+  };
 
   const Task& task_;
   StepWriter forward_;
   MemoryGuard memory_;
-  std::string state_;                        // names of the state's tensors
-  std::string bind_state_, bind_arguments_;  // statements that name what forward's inputs are
+  std::vector<std::string> launches_;   // arguments of the objects _kw_launch_0, _kw_launch_1, ...
+  std::vector<Named> state_;            // the state's tensors, and further names
+  std::vector<std::string> versioned_;  // names of those whose contents matter before a call
+  std::string arguments_;               // names of the arguments' tensors
+  std::string find_state_, bind_arguments_;  // statements that name what forward's inputs are
   std::string guarded_, expected_;           // names of tensors, what they must be
   std::vector<std::string> checks_;          // conditions on the other arguments
   bool asks_state_ = false;  // whether something is derived from the state, or asked of it alone
@@ -269,10 +343,15 @@ std::string export_python(const Task& original, const std::string& user_source) 
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
-         "import torch\nimport triton as _kw_triton\nimport warnings as _kw_warnings\n" +
+         R"py(import operator as _kw_operator
+import torch
+import triton as _kw_triton
+import warnings as _kw_warnings
+import weakref as _kw_weakref
+)py" +
          (takes_descriptors(task) ? "import triton.tools.tensor_descriptor as _kw_descriptors\n"
                                   : "") +
-         slices.text() + device_names() + matches_function(task) + writer.helpers() + "\n\n" +
+         slices.text() + device_names() + misfit_function(task) + writer.helpers() + "\n\n" +
          module;
 }
 

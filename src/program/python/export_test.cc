@@ -57,9 +57,13 @@ TEST(Export, LaunchArgumentsTakeTheirFormAgain) {
       {"object",
        {{"type", "Out"}, {"kind", "tuple"}, {"fields", {{"y", {{"out", 0}}}, {"n", 3}}}}}};
   const std::string text = export_python(task, "class Model: pass\n");
-  EXPECT_NE(text.find("k[(2, 1, 1)]((x_, (1, 7, ), ), 5, "
+  // A number behind a constant: the constant has no name then.
+  EXPECT_NE(text.find("_kw_launch_0 = _kw_Launch(k, (2, 1, 1), dict(), dict())\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("_kw_launch_0(where, (x_, (1, 7, ), ), 5, "
                       "_kw_descriptors.TensorDescriptor(t0, [16, 32, ], [32, 1, ], "
-                      "[4, 8]), BLOCK=64, last=9)"),
+                      "[4, 8]), 64, 9)"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("return Out(n=3, y=t0, )"), std::string::npos) << text;
@@ -99,8 +103,21 @@ TEST(Export, ParametersMayHaveTheNamesOfOptions) {
   task.forward.values = {Value{DType::kFloat32, {4}, {1}, 0, 0}};
   task.forward.inputs = {0};
   task.forward.steps = {Launch{0, {1, 1, 1}, {{ValueRef{0}}}}};
-  EXPECT_NE(export_python(task, "").find("k[(1, 1, 1)](p0, num_stages=2, num_warps=8)\n"),
-            std::string::npos);
+  const auto has = [&](const std::string& line) {
+    return export_python(task, "").find(line) != std::string::npos;
+  };
+  EXPECT_TRUE(
+      has("_kw_Launch(k, (1, 1, 1), dict(num_stages=2), dict(num_stages=2, num_warps=8))\n"));
+  EXPECT_TRUE(has("_kw_launch_0(where, p0)\n"));
+  // Behind such a parameter is an argument: only Triton's own call can name both.
+  const std::string source = task.kernels[0].source;
+  task.kernels[0].source = "import triton\n\n\n@triton.jit\ndef k(x, num_stages, n):\n    pass\n";
+  task.kernels[0].params.push_back({"n", "i32"});
+  task.forward.steps = {Launch{0, {1, 1, 1}, {{ValueRef{0}}, {int64_t{3}}}}};
+  EXPECT_TRUE(has("k[(1, 1, 1)](p0, num_stages=2, n=3, num_warps=8)\n"));
+  task.kernels[0].source = source;
+  task.kernels[0].params.pop_back();
+  task.forward.steps = {Launch{0, {1, 1, 1}, {{ValueRef{0}}}}};
   task.kernels[0].options["num_stages"] = 3;
   EXPECT_THROW(export_python(task, ""), InputError);
   task.kernels[0].params[1].type = "i32";

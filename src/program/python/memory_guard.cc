@@ -1,5 +1,6 @@
 #include "program/python/memory_guard.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -19,7 +20,7 @@ void MemoryGuard::find_ties() {
     for (size_t k = 1; k < names.size(); ++k) {
       const std::string name = "q" + std::to_string(ties_.size() + tables_.size());
       (task_.state[i].premise ? tables_ : ties_)
-          .push_back({name, attribute_path(names[k]), task_.forward.inputs[i]});
+          .push_back({name, names[k], task_.forward.inputs[i]});
     }
   }
 }
@@ -101,23 +102,40 @@ def _kw_lie_as(tensors, places, apart):
 
 std::string MemoryGuard::ties(const std::string& indent) const {
   std::string out;
-  for (const std::vector<Tie>* some : {&ties_, &tables_}) {
-    for (const Tie& tie : *some) out += indent + tie.name + " = " + tie.path + "\n";
+  for (const Tie& tie : all_ties()) {
+    out += indent + tie.name + " = " + attribute_path(tie.qualified) + "\n";
   }
   return out;
 }
 
-std::string MemoryGuard::differs(const StepWriter& writer) const {
+std::vector<MemoryGuard::Tie> MemoryGuard::all_ties() const {
+  std::vector<Tie> out = ties_;
+  out.insert(out.end(), tables_.begin(), tables_.end());
+  return out;
+}
+
+bool MemoryGuard::asks_arguments() const {
+  const std::vector<ValueId>& inputs = task_.forward.inputs;
+  const auto arguments = inputs.begin() + task_.state.size() + task_.derive.outputs.size();
+  return std::ranges::any_of(places_, [&](const Place& place) {
+    return std::find(arguments, inputs.end(), place.value) != inputs.end();
+  });
+}
+
+std::string MemoryGuard::names_differ(const StepWriter& writer) const {
   std::string out;
   for (const Tie& tie : ties_) {
-    out += " or not _kw_is_same(" + tie.name + ", " + writer.name(tie.value) + ")";
+    out += out.empty() ? "" : " or ";
+    out += "not _kw_is_same(" + tie.name + ", " + writer.name(tie.value) + ")";
   }
-  if (!places_.empty()) {
-    out += " or not _kw_lie_as((";
-    for (const Place& place : places_) out += writer.name(place.value) + ", ";
-    out += "), self._kw_places, " + std::to_string(apart_) + ")";
-  }
-  return out.empty() ? out : out.substr(4);
+  return out;
+}
+
+std::string MemoryGuard::places_differ(const StepWriter& writer) const {
+  if (places_.empty()) return "";
+  std::string out;
+  for (const Place& place : places_) out += writer.name(place.value) + ", ";
+  return "not _kw_lie_as((" + out + "), self._kw_places, " + std::to_string(apart_) + ")";
 }
 
 }  // namespace kw

@@ -19,21 +19,28 @@ class MemoryGuard {
 
   // A further name of a tensor: `value` is an input of forward.
   struct Tie {
-    std::string name, path;
+    std::string name, qualified;
     ValueId value;
   };
   // Ties of premises, whose numbers matter alone: a model that is moved has a copy for each name.
   const std::vector<Tie>& tied_tables() const { return tables_; }
 
+  // All ties, in the order of ties().
+  std::vector<Tie> all_ties() const;
+  // Whether places_differ() asks of arguments of forward, which are others in each call.
+  bool asks_arguments() const;
+
   // The class's attribute _kw_places; empty where memory does not matter.
   std::string attribute() const;
-  // The functions that differs() calls.
+  // The functions that the conditions call.
   std::string functions() const;
   // Statements that bind the further names of tied tensors, which have the prefix `indent`.
   std::string ties(const std::string& indent) const;
-  // The condition that memory is not as it was recorded, by the names that `writer` gave the inputs
-  // of forward; empty where it does not matter.
-  std::string differs(const StepWriter& writer) const;
+  // Conditions, by the names that `writer` gave the inputs of forward; empty where it does not
+  // matter. That a further name is of another tensor than recorded:
+  std::string names_differ(const StepWriter& writer) const;
+  // That tensors lie in memory otherwise than recorded:
+  std::string places_differ(const StepWriter& writer) const;
 
  private:
   struct Place {

@@ -104,15 +104,47 @@ std::string python_tuple(const std::vector<int64_t>& items) {
 
 std::string torch_dtype(DType dtype) { return "torch." + std::string(dtype_name(dtype)); }
 
-std::string attribute_path(const std::string& qualified) {
-  std::string out = "self";
+namespace {
+
+// A part of a path: a name, and items of what it names (`[3]["key"]`). Plain ones are Python.
+struct PathPart {
+  std::string name, items;
+  bool plain;
+};
+
+std::vector<PathPart> path_parts(const std::string& qualified) {
+  std::vector<PathPart> out;
   std::stringstream parts(qualified);
   for (std::string part; std::getline(parts, part, '.');) {
     const size_t bracket = std::min(part.find('['), part.size());
     const std::string name = part.substr(0, bracket), items = part.substr(bracket);
     if (name.starts_with("__")) throw InputError("export: the state " + python_string(qualified));
     const bool plain = is_identifier(name) && is_word(name) && is_item_access(items);
-    out = plain ? out + "." + part : "getattr(" + out + ", " + python_string(part) + ")";
+    out.push_back(plain ? PathPart{name, items, true} : PathPart{part, "", false});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string attribute_path(const std::string& qualified) {
+  std::string out = "self";
+  for (const auto& [name, items, plain] : path_parts(qualified)) {
+    out = plain ? out + "." + name + items : "getattr(" + out + ", " + python_string(name) + ")";
+  }
+  return out;
+}
+
+std::string attribute_keys(const std::string& qualified) {
+  std::string out;
+  for (const PathPart& part : path_parts(qualified)) {
+    out += python_string(part.name) + ", ";
+    std::string_view items = part.items;
+    while (!items.empty()) {
+      const size_t end = items.find(']');
+      out += std::string(items.substr(1, end - 1)) + ", ";
+      items.remove_prefix(end + 1);
+    }
   }
   return out;
 }

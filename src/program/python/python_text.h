@@ -23,5 +23,7 @@ std::string special_float(const Json& tree);  // {"f": "inf"}; InputError for an
 // `layers.0.weight` or `many[0].weight` as an attribute path from `self`; names that are no
 // identifiers, or are keywords, go through getattr. InputError for one that begins with "__".
 std::string attribute_path(const std::string& qualified);
+// The names and keys on the same path, as items of a tuple: `"many", 0, "weight", `.
+std::string attribute_keys(const std::string& qualified);
 
 }  // namespace kw

@@ -1,5 +1,6 @@
 #include "program/python/step_writer.h"
 
+#include <algorithm>
 #include <variant>
 
 #include "formats/base/error.h"
@@ -202,20 +203,61 @@ std::string StepWriter::nested(const std::vector<int64_t>& shape, size_t dim,
   return out + "]";
 }
 
-std::string StepWriter::launch_text(const Launch& launch) const {
+namespace {
+
+std::string grid_text(const Launch& launch) {
+  return python_tuple(std::vector<int64_t>(launch.grid.begin(), launch.grid.end()));
+}
+
+}  // namespace
+
+std::vector<StepWriter::Parameter> StepWriter::parameters_of(const Launch& launch) const {
+  const std::vector<KernelParam>& params = task_.kernels[launch.kernel].params;
+  std::vector<Parameter> out;
+  for (size_t i = 0, next = 0; i < params.size();) {
+    const std::string name = params[i].name.substr(0, params[i].name.find('.'));
+    const bool constant = params[i].name == name && params[i].is_constexpr();
+    out.push_back({name, parameter_text(launch, name, i, next), constant});
+  }
+  return out;
+}
+
+std::string StepWriter::launch_text(const Launch& launch) {
   const Kernel& kernel = task_.kernels[launch.kernel];
-  std::string out = kernel.name + "[" +
-                    python_tuple(std::vector<int64_t>(launch.grid.begin(), launch.grid.end())) +
-                    "](";
+  const std::vector<Parameter> parameters = parameters_of(launch);
+  const auto last =
+      std::ranges::find_if_not(parameters.rbegin(), parameters.rend(), &Parameter::constant).base();
+  // What comes before the last argument is passed without its name, and an option has a name.
+  const bool named = std::any_of(parameters.begin(), last, [&](const Parameter& parameter) {
+    return kernel.options.contains(parameter.name);
+  });
+  std::string spelled = spelled_launch(launch, parameters);
+  if (!launches_ || named) return spelled;
+  const std::string number = std::to_string(launches_->size());
+  std::string call = "_kw_launch_" + number + "(" + where_, constants, options;
+  for (auto it = parameters.begin(); it != last; ++it) call += ", " + it->text;
+  for (auto it = last; it != parameters.end(); ++it) {
+    constants += (constants.empty() ? "" : ", ") + checked_keyword(it->name) + "=" + it->text;
+  }
+  for (const auto& [option, value] : kernel.options.items()) {
+    options += (options.empty() ? "" : ", ") + checked_option(option, value);
+  }
+  launches_->push_back(kernel.name + ", " + grid_text(launch) + ", dict(" + constants + "), dict(" +
+                       options + ")");
+  return call + ")";
+}
+
+std::string StepWriter::spelled_launch(const Launch& launch,
+                                       const std::vector<Parameter>& parameters) const {
+  const Kernel& kernel = task_.kernels[launch.kernel];
+  std::string out = kernel.name + "[" + grid_text(launch) + "](";
   // After one keyword every later argument must be one too.
   bool keyword = false;
   std::string separator;
   std::map<std::string, std::string> written;  // what is passed by name, or "", for each parameter
-  for (size_t i = 0, next = 0; i < kernel.params.size();) {
-    const std::string name = kernel.params[i].name.substr(0, kernel.params[i].name.find('.'));
-    keyword = keyword || (kernel.params[i].name == name && kernel.params[i].is_constexpr());
-    const std::string argument =
-        (keyword ? checked_keyword(name) + "=" : "") + parameter_text(launch, name, i, next);
+  for (const auto& [name, text, constant] : parameters) {
+    keyword = keyword || constant;
+    const std::string argument = (keyword ? checked_keyword(name) + "=" : "") + text;
     out += separator + argument;
     separator = ", ";
     written[name] = keyword ? argument : "";

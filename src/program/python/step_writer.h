@@ -20,6 +20,12 @@ class StepWriter {
   // is the Python for the device on which tensors are made.
   StepWriter(const Task& task, const Program& program, int first_value = 0,
              std::string device = "\"cuda\"");
+  // Launches are calls of the objects _kw_launch_<n>, whose arguments are appended to `launches`,
+  // and which are told to launch at `where` (host_path.h).
+  void launch_by(std::vector<std::string>& launches, const std::string& where) {
+    launches_ = &launches;
+    where_ = where;
+  }
 
   // Inputs must be named before steps() are written; results are named on the way.
   void name(ValueId id, const std::string& text) { names_[id] = text; }
@@ -43,7 +49,15 @@ class StepWriter {
   std::string constant_text(const AtenCall& call) const;
   std::string nested(const std::vector<int64_t>& shape, size_t dim, const std::vector<Arg>& data,
                      size_t& next) const;
-  std::string launch_text(const Launch& launch) const;
+  std::string launch_text(const Launch& launch);
+  // A parameter of a kernel as it is called, which may stand for a tuple.
+  struct Parameter {
+    std::string name, text;
+    bool constant;
+  };
+  std::vector<Parameter> parameters_of(const Launch& launch) const;
+  // The launch as Triton spells it.
+  std::string spelled_launch(const Launch& launch, const std::vector<Parameter>& parameters) const;
   // The argument for what `path` names, a parameter or an item of a tuple. `param` and `next` go on
   // behind the parameters and launch arguments that it takes.
   std::string parameter_text(const Launch& launch, const std::string& path, size_t& param,
@@ -58,6 +72,8 @@ class StepWriter {
   std::set<ValueId> laid_out_;
   std::vector<std::string> names_;
   int next_;
+  std::vector<std::string>* launches_ = nullptr;
+  std::string where_;
   std::string device_;
 };
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""The host's share of a call of optimized.py, without a GPU: what Python spends beside PyTorch's own steps.
+
+    bench/host_time.py FOLDER/optimized.py ...
+
+The tensors are on the CPU, and launches reach a compiled kernel that does nothing. So a launch is what the export
+adds to Triton's launcher, and a call is what it asks of the model and of the arguments before its steps.
+Prints microseconds, the least of some runs: of a launch, of a call that finds the model as the one before did, and of
+its first call. A parameter is a tensor of the model; its share is part of the call's.
+"""
+
+import importlib.util
+import os
+import pathlib
+import statistics
+import sys
+import time
+import types
+
+os.environ["TRITON_INTERPRET"] = "1"
+
+import torch  # noqa: E402  (the environment comes first)
+
+RUNS, CALLS = 20, 200
+
+
+def loaded(path):
+    spec = importlib.util.spec_from_file_location("optimized", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def least_us(function):
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            function()
+        times.append((time.perf_counter() - start) / CALLS)
+    return 1e6 * min(times)
+
+
+def first_us(bind, arguments):
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        bind(*arguments)
+        times.append(time.perf_counter() - start)
+    return 1e6 * statistics.median(times)
+
+
+class Counted:
+    """What Triton compiled, which does nothing, and the arguments of its last launch."""
+
+    function, packed_metadata = 0, ()
+
+    def __getitem__(self, grid):
+        return lambda *args, **named: self
+
+    def run(self, *args):
+        self.given = args
+
+
+def measure(path):
+    """{"launches", "launch_us", "arguments", "call_us", "first_us", "parameters"} of one file."""
+    module = loaded(path)
+    model, inputs = module.ModelNew(*module.get_init_inputs()), module.get_inputs()
+    compiled = Counted()
+    launches = [part for name, part in vars(module).items() if name.startswith("_kw_launch_")]
+    for launch in launches:
+        launch.kernel = compiled
+    where = (0, 0)
+    module._kw_Bound.where = lambda bound: where
+    with torch.inference_mode(), torch.no_grad():
+        for _ in range(2):
+            model(*inputs)
+        if model.__dict__.get("_kw_warned"):
+            raise SystemExit("%s: its get_inputs() runs the original forward" % path)
+        bound, tensors = model.__dict__.get("_kw_bound"), tuple(t for t in inputs if isinstance(t, torch.Tensor))
+        if bound is None:
+            raise SystemExit("%s: each call is judged again" % path)
+        out = {"parameters": len(bound.state), "launches": len(launches), "first_us": first_us(model._kw_bind, tensors),
+               "call_us": least_us(lambda: bound.holds(model, *tensors))}
+        if launches:
+            fixed = 8 + len(launches[-1].last)  # the grid, the stream and the kernel; constants
+            given = compiled.given[8 + 1:len(compiled.given) - len(launches[-1].last)]
+            out["arguments"] = len(compiled.given) - fixed
+            out["launch_us"] = least_us(lambda: launches[-1](where, *given))
+    return out
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        return 2 * (len(sys.argv) < 2)
+    for path in map(pathlib.Path, sys.argv[1:]):
+        found = measure(path)
+        each = found["call_us"] / max(found["parameters"], 1)
+        print("%s: a call %.1f us, of %d parameters (%.2f us a parameter), the first %.0f us"
+              % (path.parent.name or path, found["call_us"], found["parameters"], each, found["first_us"]), end="")
+        if "launch_us" in found:
+            print("; a launch of %d arguments %.2f us" % (found["arguments"], found["launch_us"]), end="")
+        print()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+#include "program/python/host_path.h"
+
+namespace kw {
+
+// Triton's own call finds the compiled kernel by a key of all arguments, 13 us for 19 of them. The
+// compiled kernel's run() takes the arguments in the order of the kernel's parameters, as Triton's
+// launcher does (triton/compiler/compiler.py, CompiledKernel.__getitem__).
+std::string launch_class(const std::vector<std::string>& launches) {
+  if (launches.empty()) return "";
+  std::string out = R"py(
+
+class _kw_Launch:
+    """A launch of a kernel. Triton finds what it compiled by the types, numbers and alignment of the
+    arguments. These are the same in each call of forward, so it is asked once for each GPU."""
+
+    def __init__(self, kernel, grid, constants, options):
+        self.kernel, self.grid = kernel, grid
+        self.last = tuple(constants.values())  # the kernel's last parameters
+        self.named = {**constants, **options}
+        self.compiled = {}  # by GPU
+
+    def __call__(self, where, *args):
+        if where is None:
+            self.kernel[self.grid](*args, **self.named)
+            return
+        gpu, stream = where
+        compiled = self.compiled.get(gpu)
+        if compiled is None:
+            self.compiled[gpu] = self.kernel[self.grid](*args, **self.named)
+            return
+        known = compiled.function, compiled.packed_metadata, None, None, None
+        compiled.run(*self.grid, stream, *known, *args, *self.last)
+
+
+)py";
+  for (size_t i = 0; i < launches.size(); ++i) {
+    out += "_kw_launch_" + std::to_string(i) + " = _kw_Launch(" + launches[i] + ")\n";
+  }
+  return out;
+}
+
+std::string bound_class() {
+  return R"py(
+
+def _kw_kept(owner, key):
+    """The dict or list where an object keeps an item or an attribute; None if Python computes it."""
+    if type(owner) in (dict, list, tuple):
+        return owner
+    own = getattr(owner, "__dict__", None)
+    if own is None or hasattr(getattr(type(owner), key, None), "__set__"):
+        return None
+    for kept in (own, own.get("_parameters"), own.get("_buffers"), own.get("_modules")):
+        if isinstance(kept, dict) and key in kept:
+            return kept
+    return None
+
+
+def _kw_looks(tensors):
+    """What kernels are written for."""
+    return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
+
+
+def _kw_given(tensors):
+    """What else decides whether kernels may run on tensors that are others in each call."""
+    return [(type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16) for t in tensors]
+
+
+def _kw_around():
+    """What decides it beside the model and the arguments."""
+    return (
+        torch.is_grad_enabled(),
+        torch.is_autocast_enabled(_kw_device),
+        torch._C._are_functorch_transforms_active(),
+        torch.jit.is_tracing(),
+        torch.autograd.forward_ad._current_level,
+        None if _kw_interpreted else torch.cuda.current_device(),
+    )
+
+
+class _kw_Bound:
+    """The tensors that forward takes from the model, and what a call was judged by. A call that finds
+    the same is not judged again."""
+
+    def __init__(self, tensors):
+        self.tensors = tensors
+        self.aligned = False
+
+    def watch(self, model, state, versioned, arguments):
+        """Keeps what the call was judged by. False if a later one cannot be told to be the same."""
+        if torch.compiler.is_compiling():
+            return False
+        places, found = {}, []
+        for path in model._kw_paths:
+            owner = model
+            for key in path:
+                kept = _kw_kept(owner, key)
+                if kept is None:
+                    return False
+                owner = kept[key]
+                places[id(kept), key] = kept, key, owner
+            found.append(owner)
+        if not all(a is b for a, b in zip(found, state)):
+            return False
+        if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
+            return False  # others may be computed when they are asked
+        own = model.__dict__  # not held, or the model would hold itself
+        places = places.values()
+        self.own = [(key, found) for kept, key, found in places if kept is own]
+        apart = [place for place in places if place[0] is not own]
+        self.kept, self.keys, self.found = ([place[i] for place in apart] for i in range(3))
+        self.model = _kw_weakref.ref(model)
+        self.state, self.versioned = state, versioned
+        self.held = [t.detach() for t in versioned]  # or others may get their addresses
+        self.around, self.given = _kw_around(), _kw_given(arguments)
+        self.looks = _kw_looks((*state, *arguments))
+        self.addresses = [t.data_ptr() for t in state]
+        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.given)
+        try:
+            self.versions = [t._version for t in versioned]
+        except RuntimeError:  # inference tensors count no versions
+            return False
+        return True
+
+    def holds(self, model, *arguments):
+        """True when a call finds what this one did."""
+        try:
+            own = model.__dict__
+            return (
+                self.model() is model
+                and _kw_around() == self.around
+                and all(own[key] is found for key, found in self.own)
+                and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
+                and _kw_given(arguments) == self.given
+                and [t.data_ptr() for t in self.state] == self.addresses
+                and _kw_looks((*self.state, *arguments)) == self.looks
+                and [t._version for t in self.versioned] == self.versions
+                and not (self.around[0] and any(t.requires_grad for t in self.state))
+            )
+        except (AttributeError, LookupError, RuntimeError, TypeError):
+            return False
+
+    def where(self):
+        """The GPU and its stream, where launches do not ask Triton again. None where they must:
+        compiled kernels are for aligned addresses, and interpreters and profilers see each launch."""
+        runtime = _kw_triton.knobs.runtime
+        if not self.aligned or _kw_interpreted:
+            return None
+        for hook in (runtime.launch_enter_hook, runtime.launch_exit_hook):
+            if getattr(hook, "calls", hook):
+                return None
+        gpu = self.around[-1]
+        return gpu, _kw_triton.runtime.driver.active.get_current_stream(gpu)
+
+    def __reduce__(self):  # a copy of the module finds its own
+        return (type(None), ())
+)py";
+}
+
+}  // namespace kw

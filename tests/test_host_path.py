@@ -1,0 +1,323 @@
+"""The host's share of a call of an export: launches that keep what Triton compiled, and a model that is judged once.
+
+A launcher that counts stands for the GPU: the tensors are on the CPU, and no kernel runs.
+"""
+
+import copy
+import gc
+import importlib.util
+import inspect
+import pickle
+import re
+import subprocess
+import sys
+import types
+import weakref
+
+import pytest
+import torch
+
+from command import ROOT, run
+
+HEAD = """
+import torch
+import torch.nn as nn
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(16))
+
+
+class {cls}(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(Layer() for _ in range(12))
+        self.scale = nn.Parameter(torch.tensor([1.5]))
+
+    def forward(self, x):
+        {forward}
+
+
+def get_inputs():
+    return [torch.randn(8, 16)]
+
+
+def get_init_inputs():
+    return []
+
+"""
+REFERENCE = """for layer in self.layers:
+            x = torch.relu(x * layer.weight + 1)
+        return x * torch.relu(self.scale)
+"""
+# The kernel's constant `one` stands before an argument, so calls give it by its place.
+CANDIDATE = """for layer in self.layers:
+            y = torch.empty_like(x)
+            scaled[(1,)](x, layer.weight, 1, y, x.numel(), N=16, BLOCK=128, num_warps=2)
+            x = y
+        return x * torch.relu(self.scale)
+"""
+KERNEL = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled(x, w, one: tl.constexpr, y, n, N: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    inside = i < n
+    tl.store(y + i, tl.maximum(tl.load(x + i, mask=inside) * tl.load(w + i % N) + one, 0.0), mask=inside)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("host")
+    (folder / "model.py").write_text(HEAD.format(cls="Model", forward=REFERENCE))
+    (folder / "mine.py").write_text(HEAD.format(cls="ModelNew", forward=CANDIDATE) + KERNEL)
+    done = run("verify", folder / "model.py", folder / "mine.py", "--no-time", "--backend", "cpu", "--trials", "1",
+               "--out", folder / "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "out"
+
+
+class Counted:
+    """A kernel that Triton would launch. It keeps what it is given: by Triton's call, and by the compiled kernel's."""
+
+    def __init__(self, kernel):
+        self.signature = inspect.signature(kernel.fn)
+        self.asked, self.ran = [], []
+
+    def __getitem__(self, grid):
+        def launch(*args, **named):
+            options = {name: named.pop(name) for name in list(named) if name not in self.signature.parameters}
+            self.asked.append((grid, list(self.signature.bind(*args, **named).arguments.values()), options))
+            return types.SimpleNamespace(function=11, packed_metadata=(2, 1), run=self.run)
+        return launch
+
+    def run(self, x, y, z, stream, function, metadata, launch_metadata, enter, leave, *args):
+        assert (function, metadata, launch_metadata, enter, leave) == (11, (2, 1), None, None, None)
+        self.ran.append(((x, y, z), list(args), stream))
+
+
+def loaded(path, name):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def export(folder, monkeypatch):
+    """The export, on a GPU that is the CPU: number 0, and stream 7."""
+    module = loaded(folder / "optimized.py", "host_path_export")
+    monkeypatch.setattr(module, "_kw_misfit", lambda tensors, expected: None)
+    monkeypatch.setattr(module, "_kw_device", "cpu")
+    module.gpu = 0
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: module.gpu)
+    active = types.SimpleNamespace(get_current_stream=lambda gpu: 7 + gpu)
+    monkeypatch.setattr(module._kw_triton.runtime.driver, "_active", active, raising=False)
+    module.kernel = Counted(module.scaled)
+    launches = [value for name, value in vars(module).items() if name.startswith("_kw_launch_")]
+    assert len(launches) == 12
+    for launch in launches:
+        launch.kernel = module.kernel
+    bind, module.binds = module.ModelNew._kw_bind, 0
+
+    def counted(self, *args):
+        module.binds += 1
+        return bind(self, *args)
+    monkeypatch.setattr(module.ModelNew, "_kw_bind", counted)
+    return module
+
+
+def call(model, x=None):
+    with torch.no_grad():
+        return model(torch.randn(8, 16) if x is None else x)
+
+
+def test_compiled_kernels_are_given_what_triton_is(export):
+    """Python itself says which argument is for which parameter."""
+    model, x = export.ModelNew(), torch.randn(8, 16)
+    call(model, x)
+    assert len(export.kernel.asked) == 12 and not export.kernel.ran
+    call(model, x)
+    assert len(export.kernel.asked) == len(export.kernel.ran) == 12
+    for (grid, asked, options), (ran_grid, ran, stream) in zip(export.kernel.asked, export.kernel.ran):
+        assert ran_grid == grid == (1, 1, 1) and stream == 7 and options == {"num_warps": 2}
+        assert len(asked) == len(ran) == 7
+        for a, b in zip(asked, ran):  # results are new in each call
+            assert a is b if not isinstance(a, torch.Tensor) or a is x else a.shape == b.shape
+        assert ran[2] == 1 and ran[4:] == [128, 16, 128]
+
+
+def test_each_gpu_has_its_compiled_kernels(export):
+    model = export.ModelNew()
+    for gpu, asked in ((0, 12), (1, 24), (0, 24), (1, 24)):
+        export.gpu = gpu
+        call(model)
+        assert len(export.kernel.asked) == asked
+    assert {stream for _, _, stream in export.kernel.ran} == {7, 8}
+
+
+def test_addresses_that_are_not_aligned_go_to_triton(export):
+    """It compiles for pointers that are multiples of 16."""
+    model = export.ModelNew()
+    call(model)
+    assert len(export.kernel.asked) == 12
+    call(model, torch.randn(8 * 16 + 1)[1:].view(8, 16))
+    assert len(export.kernel.asked) == 24 and not export.kernel.ran
+    model.layers[3].weight = torch.nn.Parameter(torch.randn(17)[1:])
+    call(model)
+    assert len(export.kernel.asked) == 36 and not export.kernel.ran
+    model.layers[3].weight = torch.nn.Parameter(torch.randn(16))
+    call(model)
+    assert len(export.kernel.ran) == 12
+
+
+@pytest.mark.parametrize("hook", ["launch_enter_hook", "launch_exit_hook"])
+def test_profilers_see_each_launch(export, hook):
+    model = export.ModelNew()
+    call(model)
+    call(model)
+    chain = getattr(export._kw_triton.knobs.runtime, hook)
+    watch = lambda *_: None
+    chain.add(watch)
+    try:
+        call(model)
+        assert len(export.kernel.asked) == 24 and len(export.kernel.ran) == 12
+    finally:
+        chain.remove(watch)
+    call(model)
+    assert len(export.kernel.ran) == 24
+
+
+def test_interpreters_see_each_launch(export, monkeypatch):
+    monkeypatch.setattr(export, "_kw_interpreted", True)
+    model = export.ModelNew()
+    for times in (1, 2, 3):
+        call(model)
+        assert len(export.kernel.asked) == 12 * times and not export.kernel.ran
+
+
+def test_a_model_is_judged_once(export):
+    model = export.ModelNew()
+    for _ in range(5):
+        call(model)
+    assert export.binds == 1
+
+
+def _assign(model):
+    model.layers[2].weight = torch.nn.Parameter(torch.randn(16))
+
+
+def _data(model):
+    model.layers[2].weight.data = torch.randn(16)
+
+
+def _data_of_another_layout(model):
+    whole = torch.randn(16)
+    model.layers[2].weight.data = whole
+    call(model)
+    model.layers[2].weight.data = whole.view(4, 4).t()
+
+
+def _replace(model):
+    model.layers[2] = copy.deepcopy(model.layers[2])
+
+
+def _delete(model):
+    del model.layers[2].weight
+    model.layers[2].weight = torch.nn.Parameter(torch.randn(16))
+
+
+def _reparametrize(model):
+    torch.nn.utils.parametrize.register_parametrization(model.layers[2], "weight", torch.nn.Identity())
+
+
+CHANGES = {
+    "another parameter": _assign, "another parameter's memory": _data, "another layout": _data_of_another_layout,
+    "another module": _replace, "a parameter that was gone": _delete, "a parametrization": _reparametrize,
+    "a copy of all memory": lambda model: model._apply(torch.clone),
+    "another type and back": lambda model: model.double().float(),
+    "another type": lambda model: model.double(),
+    "a module list that is another": lambda model: setattr(model, "layers", torch.nn.ModuleList(model.layers)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_model_is_judged_again(export, change):
+    model = export.ModelNew()
+    call(model)
+    CHANGES[change](model)
+    before = export.binds
+    call(model)
+    assert export.binds == before + 1
+
+
+def test_numbers_that_change_in_place_need_no_other_judgement(export):
+    model = export.ModelNew()
+    call(model)
+    with torch.no_grad():
+        model.scale.mul_(2)
+    model.load_state_dict(export.ModelNew().state_dict())
+    call(model)
+    assert export.binds == 1
+
+
+def test_other_surroundings_are_judged_again(export):
+    model = export.ModelNew()
+    call(model)
+    for number, around in enumerate((lambda: torch.enable_grad(), lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+                                     lambda: torch.autograd.forward_ad.dual_level())):
+        before = export.binds
+        with torch.no_grad(), around():
+            model(torch.randn(8, 16))
+        assert export.binds == before + 1, number
+        call(model)
+    before = export.binds
+    with torch.inference_mode():
+        model(torch.randn(8, 16))
+    assert export.binds == before, "gradients are off in both"
+
+
+def test_copies_are_judged_for_themselves(export):
+    model = export.ModelNew()
+    call(model)
+    before = export.binds
+    for copied in (copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        call(copied)
+        before += 1
+        assert export.binds == before
+    copied = copy.copy(model)
+    call(model)
+    assert export.binds == before, "what was found is kept for each"
+
+
+def test_a_model_goes_when_nobody_holds_it(export):
+    """And its memory with it: what is kept for the next call holds no circle."""
+    model = export.ModelNew()
+    call(model)
+    gone, weight = weakref.ref(model), weakref.ref(model.layers[0].weight)
+    export.kernel.asked.clear()
+    gc.disable()
+    try:
+        del model
+        assert gone() is None and weight() is None
+    finally:
+        gc.enable()
+
+
+def test_host_time(folder, record_property):
+    """CI's log shows it: a limit would fail by other work on the machine."""
+    done = subprocess.run([sys.executable, ROOT / "bench/host_time.py", folder / "optimized.py"], text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
+    found = re.fullmatch(r"out: a call ([\d.]+) us, of 13 parameters \(([\d.]+) us a parameter\), the first (\d+) us; "
+                         r"a launch of 6 arguments ([\d.]+) us\n", done.stdout)
+    assert found and all(float(figure) > 0 for figure in found.groups()), done.stdout
+    assert float(found[1]) < float(found[3]), "a call that is not judged again costs less"
+    record_property("figures", "host time of " + done.stdout.strip())
