@@ -42,7 +42,7 @@ FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 USED = {"torch", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
         "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
         "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
-        "derived", "modes", "bound", "where", "why", "hasattr"}
+        "derived", "bound", "where", "why", "hasattr"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
@@ -135,6 +135,31 @@ def _kw_kept(owner, key):
             return kept
     return None
 """
+CHANGE = """
+def _kw_change(model, modules):
+    "..."
+    for path, kind, parts, hooks, settings in modules:
+        owner = model
+        for key in path:
+            owner = owner[key] if type(owner) in (dict, list, tuple) else getattr(owner, key)
+        name = ".".join(map(str, ("the model", *path)))
+        if kind is not None and type(owner).__qualname__ != kind:
+            return "%s is a %s, and a %s was recorded" % (name, type(owner).__qualname__, kind)
+        if parts is not None and len(owner._modules) != parts:
+            return "%s has %d modules, and %d were recorded" % (name, len(owner._modules), parts)
+        there = len(owner._forward_hooks) + len(owner._forward_pre_hooks) + ("forward" in vars(owner))
+        if hooks is not None and there != hooks:
+            return name + " has other hooks than recorded"
+        for key, value in settings:
+            found = getattr(owner, key)
+            if isinstance(found, tuple):
+                found = tuple(found)
+            elif not isinstance(found, (int, float, str, type(None))):
+                found = type(found)
+            if repr(found) != repr(value):
+                return "%s.%s is %r, and %r was recorded" % (name, key, found, value)
+    return None
+"""
 LOOKS = """
 def _kw_looks(tensors):
     "..."
@@ -165,8 +190,10 @@ class _kw_Bound:
         "..."
         if torch.compiler.is_compiling():
             return False
-        places, found = {}, []
-        for path in model._kw_paths:
+        settings = [(*path, key) for path, _, _, _, told in model._kw_modules for key, _ in told]
+        modules = [path for path, *_ in model._kw_modules]
+        places, ends = {}, []
+        for path in (*model._kw_paths, *settings, *modules):
             owner = model
             for key in path:
                 kept = _kw_kept(owner, key)
@@ -174,9 +201,15 @@ class _kw_Bound:
                     return False
                 owner = kept[key]
                 places[id(kept), key] = kept, key, owner
-            found.append(owner)
-        if not all(a is b for a, b in zip(found, state)):
+            ends.append(owner)
+        if not all(end is tensor for end, tensor in zip(ends, state)):
             return False
+        modules = ends[len(ends) - len(modules) :]
+        self.sizes = [owner._modules for owner in modules]
+        for owner in modules:
+            if owner is not model:
+                self.sizes += [owner._forward_hooks, owner._forward_pre_hooks, owner.__dict__]
+        self.counts = list(map(len, self.sizes))
         if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
             return False
         own = model.__dict__
@@ -206,6 +239,7 @@ class _kw_Bound:
                 and _kw_around() == self.around
                 and all(own[key] is found for key, found in self.own)
                 and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
+                and list(map(len, self.sizes)) == self.counts
                 and _kw_given(arguments) == self.given
                 and [t.data_ptr() for t in self.state] == self.addresses
                 and _kw_looks((*self.state, *arguments)) == self.looks
@@ -534,8 +568,6 @@ class Steps:
                 or not isinstance(node.targets[0], ast.Name):
             return False
         name = node.targets[0].id
-        if name == "modes":
-            return isinstance(node.value, ast.Tuple) and all(map(self.mode, node.value.elts))
         if re.fullmatch(r"[pq]\d+", name) and self.state(node.value) \
                 or re.fullmatch(r"x\d+|\w+_", name) and not name.startswith("_kw") \
                 and self.path(node.value):
@@ -566,10 +598,6 @@ class Steps:
             return self.path(first) and dotted(second) in ("dict", "list", "tuple")
         return what == "_kw_is_same" and self.local(first) and self.local(second)
 
-    def mode(self, node):
-        return isinstance(node, ast.Attribute) and node.attr == "training" \
-            and (dotted(node.value) == "self" or self.state(node.value))
-
     def compared(self, node):
         if isinstance(node, (ast.List, ast.Tuple)):
             kind = str if isinstance(node, ast.List) else bool
@@ -581,7 +609,7 @@ class Steps:
                     and len(item.args) == 1 and self.path(item.args[0]) for item in node.args[0].elts)
             return dotted(node.func) in ("type", "len", "list") and len(node.args) == 1 \
                 and not node.keywords and (self.path(node.args[0]) or dotted(node.args[0]) == "args")
-        return is_literal(node) or self.path(node) or dotted(node) in ("modes", "str", "int", "float")
+        return is_literal(node) or self.path(node) or dotted(node) in ("str", "int", "float")
 
     def result(self, node):
         if isinstance(node, (ast.List, ast.Tuple)):
@@ -639,20 +667,25 @@ def check_bind(node, names):
     for statement in body:
         text = ast.unparse(statement)
         if isinstance(statement, ast.Try):
-            need(all(map(steps.binding, statement.body)) and not statement.orelse and not statement.finalbody
+            *found, change = statement.body
+            if ast.unparse(change) != "why = _kw_change(self, self._kw_modules)":
+                found.append(change)
+            need(all(map(steps.binding, found)) and not statement.orelse and not statement.finalbody
                  and re.fullmatch(r"\s*except \(AttributeError, LookupError, TypeError\):\n    " + RETURNS_WHY,
                                   ast.unparse(statement.handlers)), statement)
-            state = [s.targets[0].id for s in statement.body if s.targets[0].id != "modes"]
+            state = [s.targets[0].id for s in found]
         elif isinstance(statement, ast.If) and text == "if why:\n    return why":
             pass
         elif isinstance(statement, ast.If):
             need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
             need(not statement.orelse and re.fullmatch(RETURNS_WHY, ast.unparse(statement.body)), statement)
-        elif text.startswith("why = _kw_misfit("):
-            need(len(statement.value.args) == 2 and not statement.value.keywords
-                 and isinstance(statement.value.args[0], ast.Tuple)
-                 and all(map(steps.local, statement.value.args[0].elts))
-                 and dotted(statement.value.args[1]) == "self._kw_expected", statement)
+        elif text.startswith(("why = _kw_misfit(", "why = why or _kw_misfit(")):
+            call = statement.value.values[1] if isinstance(statement.value, ast.BoolOp) else statement.value
+            need(isinstance(call, ast.Call) and dotted(call.func) == "_kw_misfit" and len(call.args) == 2
+                 and not call.keywords and isinstance(call.args[0], ast.Tuple)
+                 and all(map(steps.local, call.args[0].elts))
+                 and dotted(call.args[1]) == "self._kw_expected"
+                 and (call is statement.value or len(statement.value.values) == 2), statement)
         elif text.startswith("derived = self._kw_derived("):
             given = statement.value
             need(not given.keywords and all(map(steps.local, given.args)), statement)
@@ -769,6 +802,23 @@ def is_expectation(node):
         and is_ints(node.elts[2]) and is_ints(node.elts[3])
 
 
+def is_module(node):
+    """(("layers", 0, ), "Block", 3, 0, (("eps", 1e-05), ))"""
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 5:
+        return False
+    keys, kind, parts, hooks, settings = node.elts
+    return is_keys(keys) and type(getattr(kind, "value", 0)) in (str, type(None)) \
+        and all(is_int(n) or getattr(n, "value", 0) is None for n in (parts, hooks)) \
+        and isinstance(settings, ast.Tuple) and all(
+            isinstance(setting, ast.Tuple) and len(setting.elts) == 2
+            and type(getattr(setting.elts[0], "value", None)) is str and not is_private(setting.elts[0].value)
+            and is_constant(setting.elts[1]) for setting in settings.elts)
+
+
+def is_constant(node):
+    return is_literal(node) or isinstance(node, ast.Tuple) and all(map(is_constant, node.elts))
+
+
 def is_keys(node):
     return isinstance(node, ast.Tuple) and all(
         is_number(key) or isinstance(key, ast.Constant) and type(key.value) is str and not is_private(key.value)
@@ -778,7 +828,9 @@ def is_keys(node):
 def check_class(node, kernels, launches):
     need(node.name == "ModelNew" and len(node.bases) == 1 and isinstance(node.bases[0], ast.Name)
          and not is_private(node.bases[0].id) and not node.keywords and not node.decorator_list, node)
-    text, expected, paths, *methods = node.body
+    text, expected, paths, modules, *methods = node.body
+    need(isinstance(modules, ast.Assign) and ast.unparse(modules.targets) == "_kw_modules"
+         and isinstance(modules.value, ast.Tuple) and all(map(is_module, modules.value.elts)), modules)
     need(isinstance(paths, ast.Assign) and ast.unparse(paths.targets) == "_kw_paths"
          and isinstance(paths.value, ast.Tuple) and all(map(is_keys, paths.value.elts)), paths)
     if methods and isinstance(methods[0], ast.Assign):
@@ -864,7 +916,7 @@ def check(reference, python):
     for text in (LAID_OUT, IS_SAME, LIE_AS % "_cdata", LIE_AS % "data_ptr()"):
         if helpers and same(helpers[0], text):
             helpers.pop(0)
-    for text in (KEPT, LOOKS, GIVEN, AROUND, BOUND):
+    for text in (KEPT, CHANGE, LOOKS, GIVEN, AROUND, BOUND):
         need(helpers and same(helpers.pop(0), text), model)
     if helpers and same(helpers[0], MADE):
         helpers.pop(0)

@@ -111,8 +111,34 @@ KINDS = {
         state="self.parts = [Gate()]; self.one = Gate(); self.two = self.one",
         reference="return torch.relu(self.parts[0](x) + self.two(y))",
         candidate="return added(x * 2, y * 2)",
-        changes=[("pass", None), ("m.parts[0].eval()", "mode"), ("m.eval()", "mode"),
-                 ("m.two = copy.deepcopy(m.two); m.two.eval()", "mode")]),
+        changes=[("pass", None), ("m.parts[0].eval()", "training"), ("m.eval()", "training"),
+                 ("m.two = copy.deepcopy(m.two); m.two.eval()", "training")]),
+    "plain numbers that forward reads": dict(
+        state="self.k = 2.0; self.shape = torch.Size([16, 16]); self.unread = 1; self.name = 'sum'; self.calls = 0; "
+              "self.gate = Gate(); self.gate.eval(); self.gate.on = True",
+        reference="self.calls += 1; on = 'on'; "
+                  "return torch.relu((x * self.k + y).view(self.shape)) if getattr(self.gate, on) and self.name == 'sum' else -x",
+        candidate="return added(x * 2, y)",
+        changes=[("pass", None), ("m.k = 3.0", "the model.k is 3.0, and 2.0 was recorded"), ("m.k = 2", "is 2, and 2.0 was"),
+                 ("m.shape = (16, 16)", None), ("m.shape = (256,)", "shape"), ("m.unread = 2", None),
+                 ("m.name = 'difference'", "name"), ("m.gate.on = False", "the model.gate.on"), ("m.calls = 5", None),
+                 ("m.k = torch.tensor(3.0)", "k is"),
+                 ("m.train()", None)]),
+    "classes, parts and hooks of modules": dict(
+        state="self.parts = nn.ModuleList([nn.ReLU(), nn.Identity()]); self.post = None; "
+              "self.register_parameter('bias', None)",
+        reference="x = x + y\n        for part in self.parts:\n            x = part(x)\n        "
+                  "x = x if self.post is None else self.post(x)\n        return x if self.bias is None else x + self.bias",
+        candidate="return added(x, y)",
+        changes=[("pass", None), ("m.parts[0] = nn.Tanh()", "a Tanh"), ("m.parts[1] = nn.Identity()", None),
+                 ("m.parts.append(nn.Tanh())", "has 3 modules"), ("m.post = nn.Tanh()", "has 2 modules"),
+                 ("m.bias = nn.Parameter(torch.ones(16))", "bias"), ("m.parts[0] = nn.ReLU(inplace=True)", "inplace"),
+                 ("m.parts[1].register_forward_hook(lambda part, given, x: x + 1)", "hooks"),
+                 ("m.parts[1].register_forward_pre_hook(lambda part, given: given[0] + 1)", "hooks"),
+                 ("m.parts[1].forward = lambda x: x + 1", "hooks"),
+                 ("m.parts[1].forward = m.parts[1].forward; del m.parts[1].forward", None),
+                 ("m.register_forward_hook(lambda part, given, x: x + 1)", None),
+                 ("m.parts = m.parts[:1]", "has 1 modules"), ("del m.parts[1]", "has 1 modules")]),
     "arguments that are one": dict(
         state="pass",
         reference="return torch.relu(x) if x is y or x.data_ptr() == y.data_ptr() else torch.relu(x + y)",

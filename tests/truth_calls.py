@@ -39,7 +39,7 @@ class Run:
         text = pathlib.Path(optimized).read_text()
         self.steps, self.packing_steps = launches_of(text)
         own = text[text.find("class ModelNew"):]
-        self.guards_modes, self.guards_tables = ".training" in own, "_kw_are_tables(" in own
+        self.guards_modes, self.guards_tables = '"training", ' in own, "_kw_are_tables(" in own
         self.reference = load(reference, "truth_reference")
         self.export = load(optimized, "truth_export")
         self.counts = collections.defaultdict(collections.Counter)  # of each thread

@@ -113,6 +113,54 @@ def _(pair):
         pair.call(fallback=pair.may_have_other_tables(), times=2)
 
 
+@state("plain numbers of modules changed")
+def _(pair):
+    pair = Pair(pair.run)
+    numbers = [name for module in pair.reference.modules() for name, value in vars(module).items()
+               if type(value) is float and 0 < abs(value) < float("inf")]
+    if not numbers:
+        return False
+
+    def change(model):
+        for module in model.modules():
+            for name in numbers:
+                if type(vars(module).get(name)) is float:
+                    setattr(module, name, 0.75 * vars(module)[name])
+
+    pair.each(change)
+    pair.call(fallback=None, times=2)
+
+
+@state("hooks on modules")
+def _(pair):
+    pair = Pair(pair.run)
+    if len(list(pair.reference.modules())) < 2:
+        return False
+
+    def halved(module, given, result):
+        return pytree.tree_map_only(torch.Tensor, lambda t: t / 2 if t.is_floating_point() else t, result)
+
+    pair.call()  # what it found is not kept
+    pair.each(lambda model: [part.register_forward_hook(halved) for part in list(model.modules())[1:]])
+    pair.call(fallback=None, times=2)
+
+
+@state("activations replaced")
+def _(pair):
+    pair = Pair(pair.run)
+
+    def replace(model):
+        return [setattr(module, name, torch.nn.Tanh()) for module in model.modules()
+                for name, part in module.named_children() if type(part).__module__ == "torch.nn.modules.activation"
+                and not isinstance(part, torch.nn.MultiheadAttention) and not list(part.parameters())]
+
+    pair.call()
+    if not replace(copy.deepcopy(pair.reference)):
+        return False
+    pair.each(replace)
+    pair.call(fallback=None, times=2)
+
+
 @state("another dtype and back")
 def _(pair):
     pair = Pair(pair.run)  # tables are rounded for good

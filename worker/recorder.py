@@ -28,7 +28,7 @@ from loading import MODULE_NAME, UserFile, plain_process
 from refusal import Refused, one_line
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
-from training import TrainingReads
+from settings import SettingReads
 from tuning import Tunings
 
 MAX_TREE_DEPTH = 32
@@ -114,12 +114,12 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        with TrainingReads(modules) as training_reads:
+        with SettingReads(modules) as settings:
             if "survives" not in recorder.without:
                 self._call(model, arguments)
             self.forward = recorder.start("forward")
             result = self._call(model, arguments)
-        self.modes = training_reads.modes
+        self.modules = settings.described()
         leaves, self.work = [], len(self.forward.steps)
         result_tree = self.user("reading forward's result", lambda: self._tree(
             result, leaves, "out", "forward"))
@@ -329,7 +329,7 @@ class Recording:
             "format": "kernelwright.task", "version": 1,
             "target": self.profile.get("arch", "sm_90"),
             "source": {"file": self.file.name, "class": self.request.get("class") or "Model",
-                       "parameters": _parameter_names(model), "modes": self.modes,
+                       "parameters": _parameter_names(model), "modules": self.modules,
                        "device": standins.asked_properties(self.profile, self.recorder.asked),
                        **{name: True for name in ("aligned", "compares_addresses")
                           if getattr(self.recorder, name)}},

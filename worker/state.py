@@ -10,7 +10,7 @@ _INTERNAL = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weig
 
 
 def collect_state(model, key_of):
-    """Returns the entries {"names", "kind", "key"} of the state and the paths of each module, by id.
+    """Returns the entries {"names", "kind", "key"} of the state and each module with its paths.
 
     Entries come in order: parameters, buffers, constants. Tensors with the same key_of(tensor) are
     one entry with several names. A path or name is the Python expression that follows `model.`.
@@ -24,7 +24,7 @@ def collect_state(model, key_of):
             entry = entries.setdefault(key, {"names": [], "kind": kind, "key": key})
             if name not in entry["names"]:
                 entry["names"].append(name)
-    return list(entries.values()), walk.modules
+    return list(entries.values()), list(walk.modules.values())
 
 
 class _Walk:
@@ -32,7 +32,7 @@ class _Walk:
 
     def __init__(self):
         self.tensors = {"parameter": [], "buffer": [], "constant": []}
-        self.modules = {}  # id -> paths
+        self.modules = {}  # id -> module, paths
 
     def owner(self, path, owner, depth, above):
         """`above` holds the ids of what lies around: a module may know the one that holds it."""
@@ -42,7 +42,7 @@ class _Walk:
         prefix = path + "." if path else ""
         is_module = isinstance(owner, torch.nn.Module)
         if is_module:
-            self.modules.setdefault(id(owner), []).append(path)
+            self.modules.setdefault(id(owner), (owner, []))[1].append(path)
             for kind, table in (("parameter", owner._parameters), ("buffer", owner._buffers)):
                 self.tensors[kind if depth == 0 else "constant"] += [
                     (prefix + name, tensor) for name, tensor in table.items() if tensor is not None]

@@ -147,11 +147,17 @@ struct StateEntry {
   bool operator==(const StateEntry&) const = default;
 };
 
+// What forward was told by a module of the model.
+struct ModuleSource {
+  std::string cls;             // its class's name; empty where it does not matter
+  int parts = -1, hooks = -1;  // how many modules and hooks it has; -1: that does not matter
+  std::map<std::string, Json> settings;  // attributes that forward reads: literals
+  bool operator==(const ModuleSource&) const = default;
+};
+
 struct TaskSource {
   std::string file, cls;
-  // Modules that forward asks whether they are in training mode, and what they say. Attribute
-  // paths; the model itself is "".
-  std::map<std::string, bool> modes;
+  std::map<std::string, ModuleSource> modules;  // by attribute path; the model itself is ""
   std::vector<std::string> parameters;
   // Properties of the device that the program read, by PyTorch's names: integers and strings. What
   // it read of the capability follows from the target.

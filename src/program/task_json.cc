@@ -325,6 +325,47 @@ Kernel kernel_from_json(const JsonReader& in, const std::map<std::string, std::s
   return kernel;
 }
 
+namespace {
+
+Json modules_json(const std::map<std::string, ModuleSource>& modules) {
+  Json out = Json::object();
+  for (const auto& [path, module] : modules) {
+    out[path] = {{"class", module.cls},
+                 {"parts", module.parts},
+                 {"hooks", module.hooks},
+                 {"settings", module.settings}};
+  }
+  return out;
+}
+
+std::map<std::string, ModuleSource> modules_from_json(const JsonReader& source) {
+  std::map<std::string, ModuleSource> out;
+  if (source.has("modules")) {
+    for (const auto& [path, in] : source.at("modules").members()) {
+      ModuleSource module{in.at("class").string(),
+                          static_cast<int>(in.at("parts").integer()),
+                          static_cast<int>(in.at("hooks").integer()),
+                          {}};
+      for (const auto& [name, value] : in.at("settings").members()) {
+        module.settings[name] = value.raw();
+      }
+      out[path] = std::move(module);
+    }
+    return out;
+  }
+  // Earlier records have the modes of modules alone, and the earliest the model's own.
+  if (source.has("modes")) {
+    for (const auto& [path, mode] : source.at("modes").members()) {
+      out[path].settings["training"] = mode.boolean();
+    }
+  } else if (const std::string mode = source.at("mode").string(); mode != "any") {
+    out[""].settings["training"] = mode == "train";
+  }
+  return out;
+}
+
+}  // namespace
+
 Json to_json(const Task& task) {
   Json out = {{"format", "kernelwright.task"},
               {"version", 1},
@@ -332,7 +373,7 @@ Json to_json(const Task& task) {
               {"source",
                {{"file", task.source.file},
                 {"class", task.source.cls},
-                {"modes", task.source.modes},
+                {"modules", modules_json(task.source.modules)},
                 {"device", task.source.device},
                 {"parameters", task.source.parameters}}},
               {"state", Json::array()},
@@ -363,13 +404,7 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
   const JsonReader source = in.at("source");
   task.source.file = source.at("file").string();
   task.source.cls = source.at("class").string();
-  if (source.has("modes")) {
-    for (const auto& [path, mode] : source.at("modes").members()) {
-      task.source.modes[path] = mode.boolean();
-    }
-  } else if (const std::string mode = source.at("mode").string(); mode != "any") {
-    task.source.modes[""] = mode == "train";  // written before 0.2: the model's own mode alone
-  }
+  task.source.modules = modules_from_json(source);
   if (source.has("device")) {
     for (const auto& [name, value] : source.at("device").members()) {
       if (!value.raw().is_string() && !value.raw().is_number_integer()) {

@@ -289,7 +289,8 @@ def get_inputs():
     reply, _ = client.run(tools.request(source))
     assert reply["status"] == "ok", reply
     assert [step["op"] for step in reply["task"]["forward"]["steps"]] == ["aten.linear.default"]
-    assert reply["task"]["source"]["modes"] == {"inner._orig_mod.1": False}
+    told = reply["task"]["source"]["modules"]["inner._orig_mod.1"]
+    assert told["class"] == "Dropout" and told["settings"]["training"] is False
 
 
 def test_a_launch_in_a_custom_operator_is_recorded(client, tools):

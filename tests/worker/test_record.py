@@ -240,7 +240,90 @@ def get_inputs():
                                 "self.inner[1].eval()", {"inner.0": True, "inner.1": False}),
                                ("lambda x: x if self.training else -x", "pass", {"": True})):
         reply, _ = client.run(tools.request(template % (inner, then)))
-        assert reply["task"]["source"]["modes"] == modes
+        told = reply["task"]["source"]["modules"]
+        assert {path: part["settings"]["training"] for path, part in told.items()
+                if "training" in part["settings"]} == modes
+
+
+SETTINGS = """
+import torch
+class Part(torch.nn.Module):
+    share = 0.25
+    def __init__(self):
+        super().__init__()
+        self.eps, self.words, self.shape, self.seed = 1e-5, ("a", (None, True)), torch.Size([8]), 7
+        self.far, self.many, self.tensor = float("-inf"), [1, 2], torch.ones(8)
+        self.bias = None
+        self.register_parameter("weight", None)
+    @property
+    def both(self):
+        return self.eps
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls, self.part, self.twice = 0, Part(), None
+        self.parts = [self.part, torch.nn.LayerNorm(8)]
+        self.part.register_forward_hook(lambda module, given, result: None)
+        self.part.forward = lambda x: x + self.part.tensor
+    def forward(self, x):
+        self.calls += 1
+        part, name = self.part, "shape"
+        assert part.share == 0.25 and not hasattr(part, "absent") and part.many and vars(part)["seed"] == 7
+        x = part(x) * part.both + (0 if part.words[1][1] and self.twice is None else 1)
+        return self.parts[1](x).reshape(-1, *getattr(part, name)).clamp(min=part.far)
+def get_inputs():
+    return [torch.randn(4, 8)]
+"""
+
+
+def test_plain_attributes_that_forward_reads_are_recorded(client, tools):
+    reply, _ = client.run(tools.request(SETTINGS))
+    assert reply["status"] == "ok", reply
+    told = reply["task"]["source"]["modules"]
+    part = {"class": "Part", "parts": 0, "hooks": 2, "settings": {
+        "eps": 1e-5, "words": {"tuple": ["a", {"tuple": [None, True]}]}, "shape": {"tuple": [8]}, "far": {"f": "-inf"},
+        "weight": None}}
+    norm = {"class": "LayerNorm", "parts": 0, "hooks": 0, "settings": {"eps": 1e-5, "normalized_shape": {"tuple": [8]}}}
+    assert told == {"": {"class": "Model", "parts": 1, "hooks": 0, "settings": {"twice": None}}, "part": part,
+                    "parts[0]": part, "parts[1]": norm}
+
+
+def test_classes_are_as_before_after_their_attributes_were_watched():
+    """Whatever they had: a class's own value, one that it inherits, a property, and none."""
+    from settings import SettingReads
+
+    class Base(torch.nn.Module):
+        share, slope = 1, 2
+
+    class Part(Base):
+        slope = 3
+
+        @property
+        def computed(self):
+            return 5
+
+        def __init__(self):
+            super().__init__()
+            self.share, self.slope, self.own = 10, 20, 30
+            vars(self)["computed"] = 40
+
+    modules = [(Part(), ["a"]), (Base(), ["b"])]
+    modules[1][0].share = 11
+    before = [dict(vars(cls)) for cls in (Base, Part)]
+    with SettingReads(modules) as reads:
+        part, base = modules[0][0], modules[1][0]
+        assert (part.share, part.slope, part.own, part.computed) == (10, 20, 30, 5)
+        assert (base.share, base.slope, Part.share, Base.slope) == (11, 2, 1, 2)
+        part.own = 31
+        del part.slope
+        assert part.slope == 3 and part.own == 31
+        base.slope = 4
+        with pytest.raises(AttributeError, match="own"):
+            base.own
+    assert [dict(vars(cls)) for cls in (Base, Part)] == before
+    assert vars(modules[1][0])["slope"] == 4
+    assert reads.described()["a"]["settings"] == {"share": 10}
+    assert reads.described()["b"]["settings"] == {"share": 11}
 
 
 TABLE = """

@@ -27,7 +27,6 @@ StepWriter exported(const Task& task, const Program& program) {
 // Why a call runs the original.
 constexpr const char* kArguments = "its kernels are for other arguments";
 constexpr const char* kGone = "a module or tensor of the model is gone";
-constexpr const char* kModes = "a module is in another mode (train or eval) than recorded";
 constexpr const char* kMemory = "tensors share memory otherwise than recorded";
 constexpr const char* kTables = "a table of the model was changed";
 
@@ -149,16 +148,26 @@ class ModuleWriter {
     expected_ += "        " + expectation(called, task_.forward.values[id]) + ",\n";
   }
 
-  // _kw_paths: to the state, by its names, and to the modes of modules.
+  // _kw_paths: to the state, by its names. _kw_modules: what forward was told by modules.
   std::string paths() const {
     std::string out;
     for (const auto& [name, qualified] : state_) {
       out += "        (" + attribute_keys(qualified) + "),\n";
     }
-    for (const auto& [path, training] : task_.source.modes) {
-      out += "        (" + attribute_keys(path) + "\"training\", ),\n";
+    std::string modules;
+    for (const auto& [path, module] : task_.source.modules) {
+      const bool root = path.empty();  // has another class here, and its hooks run around forward
+      std::string settings;
+      for (const auto& [name, value] : module.settings) {
+        if (name.starts_with("__")) throw InputError("export: the setting " + python_string(name));
+        settings += "(" + python_string(name) + ", " + setting(value) + "), ";
+      }
+      modules += "        ((" + attribute_keys(path) + "), " +
+                 (root || module.cls.empty() ? "None" : python_string(module.cls)) + ", " +
+                 number(module.parts) + ", " + number(root ? -1 : module.hooks) + ", (" + settings +
+                 ")),\n";
     }
-    return "    _kw_paths = (\n" + out + "    )\n";
+    return "    _kw_paths = (\n" + out + "    )\n    _kw_modules = (\n" + modules + "    )\n";
   }
 
   // _kw_derived(): what depends on the state alone, or None if a premise does not hold.
@@ -235,13 +244,10 @@ class ModuleWriter {
   // _kw_bind(): finds the state, which may have been changed since the model was constructed, and
   // judges the call.
   std::string bind() const {
-    std::string read, recorded, state;
-    for (const auto& [path, training] : task_.source.modes) {
-      read += attribute_path(path) + ".training, ";
-      recorded += training ? "True, " : "False, ";
-    }
     std::string find = find_state_;
-    if (!read.empty()) find += "            modes = (" + read + ")\n";
+    if (!task_.source.modules.empty()) {
+      find += "            why = _kw_change(self, self._kw_modules)\n";
+    }
     std::string out = "    def _kw_bind(self" + (arguments_.empty() ? "" : ", " + arguments_) +
                       "):\n        \"\"\"What forward takes from the model. If the steps are not "
                       "for this call: why, as a text.\"\"\"\n";
@@ -251,9 +257,9 @@ class ModuleWriter {
              "gone\n            return \"" +
              kGone + "\"\n";
     }
-    if (!read.empty()) out += returns_if("modes != (" + recorded + ")", kModes);
-    out += "        why = _kw_misfit((" + guarded_ +
-           "), self._kw_expected)\n        if why:\n            return why\n";
+    const std::string misfit = "_kw_misfit((" + guarded_ + "), self._kw_expected)";
+    out += "        why = " + std::string(task_.source.modules.empty() ? "" : "why or ") + misfit +
+           "\n        if why:\n            return why\n";
     if (const std::string names = memory_.names_differ(forward_); !names.empty()) {
       out += returns_if(names, kMemory);
     }
@@ -305,6 +311,16 @@ class ModuleWriter {
     return out + steps + "        return " + forward_.result(task_.result) + "\n";
   }
 
+  static std::string setting(const Json& value) {
+    if (!value.is_object() || value.contains("f")) return python_literal(value);
+    if (!value.contains("tuple")) {
+      throw InputError("export: no setting of a module: " + python_string(value.dump()));
+    }
+    std::string out = "(";
+    for (const Json& item : value.at("tuple")) out += setting(item) + ", ";
+    return out + ")";
+  }
+  static std::string number(int n) { return n < 0 ? "None" : std::to_string(n); }
   static std::string returns_if(const std::string& condition, const char* why) {
     return "        if " + condition + ":\n            return \"" + why + "\"\n";
   }

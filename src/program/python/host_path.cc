@@ -55,6 +55,33 @@ def _kw_kept(owner, key):
     return None
 
 
+def _kw_change(model, modules):
+    """The first module that is another than recorded, as a text: of another class, with other modules
+    in it or hooks on it, or with another attribute that forward reads. None if there is none. A forward
+    of its own counts as a hook."""
+    for path, kind, parts, hooks, settings in modules:
+        owner = model
+        for key in path:
+            owner = owner[key] if type(owner) in (dict, list, tuple) else getattr(owner, key)
+        name = ".".join(map(str, ("the model", *path)))
+        if kind is not None and type(owner).__qualname__ != kind:
+            return "%s is a %s, and a %s was recorded" % (name, type(owner).__qualname__, kind)
+        if parts is not None and len(owner._modules) != parts:
+            return "%s has %d modules, and %d were recorded" % (name, len(owner._modules), parts)
+        there = len(owner._forward_hooks) + len(owner._forward_pre_hooks) + ("forward" in vars(owner))
+        if hooks is not None and there != hooks:
+            return name + " has other hooks than recorded"
+        for key, value in settings:
+            found = getattr(owner, key)
+            if isinstance(found, tuple):
+                found = tuple(found)
+            elif not isinstance(found, (int, float, str, type(None))):
+                found = type(found)
+            if repr(found) != repr(value):
+                return "%s.%s is %r, and %r was recorded" % (name, key, found, value)
+    return None
+
+
 def _kw_looks(tensors):
     """What kernels are written for."""
     return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
@@ -89,8 +116,10 @@ class _kw_Bound:
         """Keeps what the call was judged by. False if a later one cannot be told to be the same."""
         if torch.compiler.is_compiling():
             return False
-        places, found = {}, []
-        for path in model._kw_paths:
+        settings = [(*path, key) for path, _, _, _, told in model._kw_modules for key, _ in told]
+        modules = [path for path, *_ in model._kw_modules]
+        places, ends = {}, []
+        for path in (*model._kw_paths, *settings, *modules):
             owner = model
             for key in path:
                 kept = _kw_kept(owner, key)
@@ -98,9 +127,15 @@ class _kw_Bound:
                     return False
                 owner = kept[key]
                 places[id(kept), key] = kept, key, owner
-            found.append(owner)
-        if not all(a is b for a, b in zip(found, state)):
+            ends.append(owner)
+        if not all(end is tensor for end, tensor in zip(ends, state)):
             return False
+        modules = ends[len(ends) - len(modules) :]
+        self.sizes = [owner._modules for owner in modules]
+        for owner in modules:
+            if owner is not model:
+                self.sizes += [owner._forward_hooks, owner._forward_pre_hooks, owner.__dict__]
+        self.counts = list(map(len, self.sizes))
         if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
             return False  # others may be computed when they are asked
         own = model.__dict__  # not held, or the model would hold itself
@@ -130,6 +165,7 @@ class _kw_Bound:
                 and _kw_around() == self.around
                 and all(own[key] is found for key, found in self.own)
                 and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
+                and list(map(len, self.sizes)) == self.counts
                 and _kw_given(arguments) == self.given
                 and [t.data_ptr() for t in self.state] == self.addresses
                 and _kw_looks((*self.state, *arguments)) == self.looks
