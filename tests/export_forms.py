@@ -143,8 +143,12 @@ def _kw_change(model, modules):
         for key in path:
             owner = owner[key] if type(owner) in (dict, list, tuple) else getattr(owner, key)
         name = ".".join(map(str, ("the model", *path)))
-        if kind is not None and type(owner).__qualname__ != kind:
-            return "%s is a %s, and a %s was recorded" % (name, type(owner).__qualname__, kind)
+        scripted = isinstance(owner, torch.jit.ScriptModule)
+        found = owner.original_name if scripted else type(owner).__name__
+        if kind is not None and found != kind:
+            return "%s is a %s, and a %s was recorded" % (name, found, kind)
+        if scripted:
+            continue
         if parts is not None and len(owner._modules) != parts:
             return "%s has %d modules, and %d were recorded" % (name, len(owner._modules), parts)
         there = len(owner._forward_hooks) + len(owner._forward_pre_hooks) + ("forward" in vars(owner))

@@ -139,6 +139,11 @@ KINDS = {
                  ("m.parts[1].forward = m.parts[1].forward; del m.parts[1].forward", None),
                  ("m.register_forward_hook(lambda part, given, x: x + 1)", None),
                  ("m.parts = m.parts[:1]", "has 1 modules"), ("del m.parts[1]", "has 1 modules")]),
+    "modules that are scripted": dict(
+        state="self.part = torch.jit.script(nn.Sequential(nn.ReLU(), nn.Identity()))",
+        reference="return self.part(x + y)", candidate="return added(x, y)",
+        changes=[("pass", None), ("m.part = nn.Sequential(nn.ReLU(), nn.Identity())", None),
+                 ("m.part = torch.jit.script(nn.Tanh())", "a Tanh"), ("m.part = nn.Tanh()", "a Tanh")]),
     "arguments that are one": dict(
         state="pass",
         reference="return torch.relu(x) if x is y or x.data_ptr() == y.data_ptr() else torch.relu(x + y)",

@@ -67,7 +67,7 @@ class SettingReads:
         for module, paths in self.modules:
             absent = {name: None for table in (module._parameters, module._buffers, module._modules)
                       for name, part in table.items() if part is None}
-            told = {"class": type(module).__qualname__, "parts": len(module._modules),
+            told = {"class": type(module).__name__, "parts": len(module._modules),
                     "hooks": len(module._forward_hooks) + len(module._forward_pre_hooks)
                     + ("forward" in vars(module)),
                     "settings": {**absent, **settings.get(id(module), {})}}
