@@ -1,5 +1,7 @@
 """Runs the command line for the tests."""
 
+import functools
+import inspect
 import json
 import os
 import pathlib
@@ -103,3 +105,9 @@ def verdicts(process):
     """The verdicts of `verify --json` on several candidates: file name -> verdict."""
     lines = [json.loads(line) for line in process.stdout.splitlines()]
     return {pathlib.Path(v["candidate"]).name: v for v in lines}
+
+
+def derived(model):
+    """What an export makes of its weights: it is given those that it is made of, named by their numbers."""
+    names = inspect.signature(model._kw_derived).parameters
+    return model._kw_derived(*(functools.reduce(getattr, model._kw_paths[int(name[1:])], model) for name in names))

@@ -96,7 +96,7 @@ ALIGNED
     if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
         return "..."
     differentiates = torch.autograd.forward_ad._current_level >= 0
-    if torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)):
+    if differentiates or torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "..."
     return None
 """
@@ -125,15 +125,22 @@ class _kw_Launch:
 KEPT = """
 def _kw_kept(owner, key):
     "..."
-    if type(owner) in (dict, list, tuple):
+    if isinstance(owner, (dict, list, tuple)):
         return owner
     own = getattr(owner, "__dict__", None)
-    if own is None or hasattr(getattr(type(owner), key, None), "__set__"):
+    if own is None or not isinstance(key, str) or hasattr(getattr(type(owner), key, None), "__set__"):
         return None
     for kept in (own, own.get("_parameters"), own.get("_buffers"), own.get("_modules")):
         if isinstance(kept, dict) and key in kept:
             return kept
     return None
+"""
+PLAIN = """
+def _kw_plain(value):
+    "..."
+    if isinstance(value, tuple):
+        return tuple(map(_kw_plain, value))
+    return value if isinstance(value, (int, float, str, type(None))) else type(value)
 """
 CHANGE = """
 def _kw_change(model, modules):
@@ -141,27 +148,34 @@ def _kw_change(model, modules):
     for path, kind, parts, hooks, settings in modules:
         owner = model
         for key in path:
-            owner = owner[key] if type(owner) in (dict, list, tuple) else getattr(owner, key)
+            owner = owner[key] if isinstance(owner, (dict, list, tuple)) else getattr(owner, key)
         name = ".".join(map(str, ("the model", *path)))
-        scripted = isinstance(owner, torch.jit.ScriptModule)
-        found = owner.original_name if scripted else type(owner).__name__
+        cls, scripted = type(owner), isinstance(owner, torch.jit.ScriptModule)
+        of_torch = cls.__module__.startswith("torch.") and not scripted
+        found = cls.__module__ + "." + cls.__qualname__ if of_torch else cls.__qualname__
+        if scripted:
+            found, kind = owner.original_name, kind and kind.rpartition(".")[-1]
         if kind is not None and found != kind:
             return "%s is a %s, and a %s was recorded" % (name, found, kind)
+        if isinstance(owner, (dict, list, tuple)):
+            if len(owner) != parts:
+                return "%s has %d items, and %d were recorded" % (name, len(owner), parts)
+            continue
         if scripted:
             continue
-        if parts is not None and len(owner._modules) != parts:
-            return "%s has %d modules, and %d were recorded" % (name, len(owner._modules), parts)
-        there = len(owner._forward_hooks) + len(owner._forward_pre_hooks) + ("forward" in vars(owner))
+        found = len(owner._modules) + len(owner._parameters) + len(owner._buffers)
+        if parts is not None and found != parts:
+            return "%s has %d modules and tensors, and %d were recorded" % (name, found, parts)
+        there = len(owner._forward_hooks) + len(owner._forward_pre_hooks)
+        there += sum(hasattr(cls, key) for key in vars(owner))
         if hooks is not None and there != hooks:
             return name + " has other hooks than recorded"
-        for key, value in settings:
-            found = getattr(owner, key)
-            if isinstance(found, tuple):
-                found = tuple(found)
-            elif not isinstance(found, (int, float, str, type(None))):
-                found = type(found)
-            if repr(found) != repr(value):
-                return "%s.%s is %r, and %r was recorded" % (name, key, found, value)
+        for key, *value in settings:
+            if not value and hasattr(owner, key):
+                return "%s has an attribute %s, which was absent" % (name, key)
+            if value and repr(_kw_plain(getattr(owner, key))) != repr(value[0]):
+                found = _kw_plain(getattr(owner, key))
+                return "%s.%s is %r, and %r was recorded" % (name, key, found, value[0])
     return None
 """
 LOOKS = """
@@ -194,7 +208,12 @@ class _kw_Bound:
         "..."
         if torch.compiler.is_compiling():
             return False
-        settings = [(*path, key) for path, _, _, _, told in model._kw_modules for key, _ in told]
+        settings = [
+            (*path, key) for path, *_, told in model._kw_modules for key, *value in told if value
+        ]
+        self.absent = [
+            key for path, *_, told in model._kw_modules for key, *value in told if not (path or value)
+        ]
         modules = [path for path, *_ in model._kw_modules]
         places, ends = {}, []
         for path in (*model._kw_paths, *settings, *modules):
@@ -208,12 +227,19 @@ class _kw_Bound:
             ends.append(owner)
         if not all(end is tensor for end, tensor in zip(ends, state)):
             return False
+        self.sizes, self.hooks = [], []
         modules = ends[len(ends) - len(modules) :]
-        self.sizes = [owner._modules for owner in modules]
+        self.parts = [owner for owner in modules if owner is not model]
+        self.kinds = list(map(type, self.parts))
         for owner in modules:
+            if isinstance(owner, (dict, list, tuple)):
+                self.sizes.append(owner)
+                continue
+            self.sizes += [owner._modules, owner._parameters, owner._buffers]
             if owner is not model:
-                self.sizes += [owner._forward_hooks, owner._forward_pre_hooks, owner.__dict__]
-        self.counts = list(map(len, self.sizes))
+                self.sizes.append(owner.__dict__)
+                self.hooks += [owner._forward_hooks, owner._forward_pre_hooks]
+        self.counts, self.hooked = list(map(len, self.sizes)), list(map(tuple, self.hooks))
         if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
             return False
         own = model.__dict__
@@ -242,8 +268,11 @@ class _kw_Bound:
                 self.model() is model
                 and _kw_around() == self.around
                 and all(own[key] is found for key, found in self.own)
+                and not any(key in own for key in self.absent)
                 and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
+                and list(map(type, self.parts)) == self.kinds
                 and list(map(len, self.sizes)) == self.counts
+                and list(map(tuple, self.hooks)) == self.hooked
                 and _kw_given(arguments) == self.given
                 and [t.data_ptr() for t in self.state] == self.addresses
                 and _kw_looks((*self.state, *arguments)) == self.looks
@@ -814,9 +843,9 @@ def is_module(node):
     return is_keys(keys) and type(getattr(kind, "value", 0)) in (str, type(None)) \
         and all(is_int(n) or getattr(n, "value", 0) is None for n in (parts, hooks)) \
         and isinstance(settings, ast.Tuple) and all(
-            isinstance(setting, ast.Tuple) and len(setting.elts) == 2
+            isinstance(setting, ast.Tuple) and len(setting.elts) in (1, 2)
             and type(getattr(setting.elts[0], "value", None)) is str and not is_private(setting.elts[0].value)
-            and is_constant(setting.elts[1]) for setting in settings.elts)
+            and all(map(is_constant, setting.elts[1:])) for setting in settings.elts)
 
 
 def is_constant(node):
@@ -920,7 +949,7 @@ def check(reference, python):
     for text in (LAID_OUT, IS_SAME, LIE_AS % "_cdata", LIE_AS % "data_ptr()"):
         if helpers and same(helpers[0], text):
             helpers.pop(0)
-    for text in (KEPT, CHANGE, LOOKS, GIVEN, AROUND, BOUND):
+    for text in (KEPT, PLAIN, CHANGE, LOOKS, GIVEN, AROUND, BOUND):
         need(helpers and same(helpers.pop(0), text), model)
     if helpers and same(helpers[0], MADE):
         helpers.pop(0)

@@ -194,7 +194,7 @@ def test_batch_norm_is_folded(tmp_path, store):
 
     def check():
         with torch.no_grad():
-            packed = model._kw_derived(*model.parameters(), *model.buffers())
+            packed = command.derived(model)
             # Copies: what converts the model itself would have its weights packed again.
             conv, norm = copy.deepcopy(model.conv).double(), copy.deepcopy(model.norm).double()
             expected = fuse_conv_bn_weights(conv.weight, conv.bias, norm.running_mean,

@@ -1,7 +1,6 @@
 """When optimized.py runs its own steps and when the original, in plain PyTorch on the CPU."""
 
 import importlib.util
-import inspect
 import os
 import pathlib
 import re
@@ -13,7 +12,7 @@ import warnings
 import pytest
 import torch
 
-from command import DOUBLED_MODEL, MODELS, run
+from command import DOUBLED_MODEL, MODELS, derived, run
 
 TREES = """
 import torch
@@ -207,13 +206,6 @@ def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
     assert runs(both[:16], both[1:]) == "original"
     model.b.weight = torch.nn.Parameter(torch.randn(32, 32))
     assert runs(x, y) == "original"
-
-
-def derived(model):
-    """What is made of the weights: of those that it is made of, named by their numbers in the state."""
-    state = [*model.parameters(), *model.buffers()]
-    names = inspect.signature(model._kw_derived).parameters
-    return model._kw_derived(*(state[int(name[1:])] for name in names))
 
 
 def test_weights_are_packed_again_for_other_tensors_at_the_same_address(folded):

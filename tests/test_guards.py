@@ -130,20 +130,47 @@ KINDS = {
         reference="x = x + y\n        for part in self.parts:\n            x = part(x)\n        "
                   "x = x if self.post is None else self.post(x)\n        return x if self.bias is None else x + self.bias",
         candidate="return added(x, y)",
-        changes=[("pass", None), ("m.parts[0] = nn.Tanh()", "a Tanh"), ("m.parts[1] = nn.Identity()", None),
-                 ("m.parts.append(nn.Tanh())", "has 3 modules"), ("m.post = nn.Tanh()", "has 2 modules"),
+        changes=[("pass", None), ("m.parts[0] = nn.Tanh()", "Tanh, and a"), ("m.parts[1] = nn.Identity()", None),
+                 ("m.parts.append(nn.Tanh())", "has 3 modules and"), ("m.post = nn.Tanh()", "has 3 modules and"),
                  ("m.bias = nn.Parameter(torch.ones(16))", "bias"), ("m.parts[0] = nn.ReLU(inplace=True)", "inplace"),
                  ("m.parts[1].register_forward_hook(lambda part, given, x: x + 1)", "hooks"),
                  ("m.parts[1].register_forward_pre_hook(lambda part, given: given[0] + 1)", "hooks"),
                  ("m.parts[1].forward = lambda x: x + 1", "hooks"),
                  ("m.parts[1].forward = m.parts[1].forward; del m.parts[1].forward", None),
                  ("m.register_forward_hook(lambda part, given, x: x + 1)", None),
-                 ("m.parts = m.parts[:1]", "has 1 modules"), ("del m.parts[1]", "has 1 modules")]),
+                 ("m.parts[1].on = True; m.parts[1].on", None),
+                 ("m.parts = m.parts[:1]", "has 1 modules and"), ("del m.parts[1]", "has 1 modules and")]),
+    "what containers hold": dict(
+        state="import collections; self.many = [nn.ReLU()]; self.tables = collections.OrderedDict([(0, torch.ones(16)), "
+              "(1, 3 * torch.ones(16))]); self.bag = nn.ParameterDict({'a': torch.ones(16)}); self.cache = []; "
+              "self.by = {'a': nn.Identity()}",
+        reference="for part in self.many:\n            x = part(x)\n        for part in self.by.values():\n            "
+                  "x = part(x)\n        for p in (*self.bag.values(), *self.tables.values()):\n            x = x * p\n        "
+                  "self.cache.append(1)\n        return torch.relu(x + y)",
+        candidate="return added(torch.relu(x) * self.bag['a'] * self.tables[0] * self.tables[1], y)",
+        changes=[("pass", None), ("m.many.append(nn.Tanh())", "many has 2 items"), ("m.many[0] = nn.Tanh()", "Tanh, and a"),
+                 ("m.tables[2] = torch.ones(16)", "tables has 3"), ("m.by['b'] = nn.Tanh()", "by has 2"),
+                 ("m.bag['b'] = torch.ones(16)", "2 modules and tensors"), ("m.many[0].__class__ = nn.Tanh", "Tanh, and a"),
+                 ("m.many = tuple(m.many)", "a tuple"), ("m.cache.append(1)", None), ("m.tables[1].mul_(2)", "table"),
+                 ("m.by['a'].register_forward_hook(lambda part, given, x: x + 1)", "hooks")]),
+    "what forward makes and asks for": dict(
+        state="self.part = Gate(); self.part.eval(); self.act = None; self.sizes = (torch.Size([16]), torch.Size([16])); "
+              "self.device = 'cuda'; self.register_buffer('last', None); self.step = 1.0; self.part.eps = 2.0; "
+              "setattr(self, '__odd', nn.Identity())",
+        reference="if self.act is None:\n            self.act = nn.ReLU()\n        "
+                  "if not hasattr(self, 'lazy'):\n            self.lazy = nn.ReLU()\n        "
+                  "assert self.sizes[0] == x.shape[1:] and self.device and self.part(x) is x\n        "
+                  "x = -x if getattr(self.part, 'negate', False) or getattr(self, 'turned', False) else x\n        "
+                  "return self.lazy(self.act(x * self.step + y))",
+        candidate="return added(x, y)",
+        changes=[("pass", None), ("m.part.negate = True", "negate, which was absent"), ("m.turned = True", "turned, which"),
+                 ("m.last = torch.ones(1)", None), ("m.device = 'cpu'", None), ("m.step = 3.0", "step is 3.0"),
+                 ("m.part.forward = lambda x: x", "hooks"), ("m.part.eps = 3.0", None)]),
     "modules that are scripted": dict(
         state="self.part = torch.jit.script(nn.Sequential(nn.ReLU(), nn.Identity()))",
         reference="return self.part(x + y)", candidate="return added(x, y)",
         changes=[("pass", None), ("m.part = nn.Sequential(nn.ReLU(), nn.Identity())", None),
-                 ("m.part = torch.jit.script(nn.Tanh())", "a Tanh"), ("m.part = nn.Tanh()", "a Tanh")]),
+                 ("m.part = torch.jit.script(nn.Tanh())", "Tanh, and a"), ("m.part = nn.Tanh()", "Tanh, and a")]),
     "arguments that are one": dict(
         state="pass",
         reference="return torch.relu(x) if x is y or x.data_ptr() == y.data_ptr() else torch.relu(x + y)",

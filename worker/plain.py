@@ -155,7 +155,7 @@ def tensors(model):
         known[id(tensor)] = tensor
         return id(tensor)
 
-    entries, _ = collect_state(model, key_of)
+    entries, *_ = collect_state(model, key_of)
     return {name: known[entry["key"]] for entry in entries for name in entry["names"]}
 
 

@@ -102,7 +102,7 @@ class Recording:
         self.init = recorder.start("init")
         self.user("the file", self.file.execute)
         model = self._construct()
-        self.state, modules = collect_state(model, lambda tensor: recorder.value(tensor).key)
+        self.state, modules, containers = collect_state(model, lambda tensor: recorder.value(tensor).key)
         recorder.weights = {e["key"][0] for e in self.state if e["kind"] == "parameter"}
 
         self.inputs = recorder.start("inputs")
@@ -114,7 +114,7 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        with SettingReads(modules) as settings:
+        with SettingReads(modules, containers) as settings:
             if "survives" not in recorder.without:
                 self._call(model, arguments)
             self.forward = recorder.start("forward")

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 
 import torch
 
@@ -24,15 +25,21 @@ def literal(value):
 
 
 class SettingReads:
-    """Notes the plain attributes of the model's modules that are read meanwhile, and are not written.
+    """Notes the plain attributes of the model's modules that are read meanwhile and stay as they are, and those that
+    are asked for in vain.
 
-    `modules`: those of the model, each with its paths. Attributes that are read through a module's dictionary are not
-    seen, and neither are those that a class computes.
+    `modules`: those of the model, each with its paths. `containers`: lists, tuples and dicts that hold modules or
+    tensors, each with its path and length. Attributes that are read through a module's dictionary are not seen, and
+    neither are those that a class computes.
     """
 
-    def __init__(self, modules):
-        self.modules = modules
-        self.read, self.written = {}, set()
+    watching = None
+
+    def __init__(self, modules, containers=()):
+        self.modules = [(module, paths) for module, paths in modules if not _is_hidden(paths[0])]
+        self.containers = [container for container in containers if not _is_hidden(container[1])]
+        self.told = [_description(module) for module, _ in self.modules]  # before forward adds to it
+        self.read = {}  # (id of the module, name) -> value; _MISSING for what there is not
         self._of_classes = []  # what was there: class, name, value
 
     def __enter__(self):
@@ -48,9 +55,11 @@ class SettingReads:
                 continue
             self._of_classes.append((cls, name, cls.__dict__.get(name, _MISSING)))
             setattr(cls, name, _Watched(self, name, inherited))
+        SettingReads.watching = self
         return self
 
     def __exit__(self, *exception):
+        SettingReads.watching = None
         for cls, name, value in reversed(self._of_classes):
             if value is _MISSING:
                 delattr(cls, name)
@@ -58,21 +67,33 @@ class SettingReads:
                 setattr(cls, name, value)
 
     def described(self):
-        """{path: {"class", "parts", "hooks", "settings"}} (docs/formats/task.md)."""
-        settings = {}
-        for (owner, name), value in self.read.items():
-            if (owner, name) not in self.written:
-                settings.setdefault(owner, {})[name] = value
+        """{path: {"class", "parts", "hooks", "settings", "absent"}} (docs/formats/task.md)."""
         out = {}
-        for module, paths in self.modules:
-            absent = {name: None for table in (module._parameters, module._buffers, module._modules)
-                      for name, part in table.items() if part is None}
-            told = {"class": type(module).__name__, "parts": len(module._modules),
-                    "hooks": len(module._forward_hooks) + len(module._forward_pre_hooks)
-                    + ("forward" in vars(module)),
-                    "settings": {**absent, **settings.get(id(module), {})}}
+        for (module, paths), told in zip(self.modules, self.told):
+            settings, absent = {}, []
+            for (owner, name), value in self.read.items():
+                if owner != id(module) or name.startswith("__") or _now(module, name) is not value:
+                    continue
+                if value is _MISSING:
+                    absent.append(name)
+                elif not _is_device(value):
+                    settings[name] = literal(value)
+            told = {**told, "settings": settings, **({"absent": sorted(absent)} if absent else {})}
             out.update(dict.fromkeys(paths, told))
+        for container, path, length in self.containers:
+            if len(container) == length:  # or forward changes it
+                out[path] = {"class": type(container).__name__, "parts": length, "hooks": 0, "settings": {}}
         return out
+
+
+def _description(module):
+    """A name of its class, how many modules and tensors it has, and how many hooks: attributes that hide one of its
+    class, such as a forward, count as hooks."""
+    cls = type(module)
+    named = cls.__module__ + "." + cls.__qualname__ if cls.__module__.startswith("torch.") else cls.__qualname__
+    hidden = sum(hasattr(cls, name) for name in vars(module))
+    return {"class": named, "parts": len(module._modules) + len(module._parameters) + len(module._buffers),
+            "hooks": len(module._forward_hooks) + len(module._forward_pre_hooks) + hidden}
 
 
 class _Watched:
@@ -85,7 +106,7 @@ class _Watched:
         if module is not None and self.name in module.__dict__:
             value = module.__dict__[self.name]
             if _is_plain(value):
-                self.reads.read.setdefault((id(module), self.name), literal(value))
+                self.reads.read.setdefault((id(module), self.name), value)
             return value
         if self.inherited is _MISSING:
             raise AttributeError(self.name)
@@ -93,14 +114,42 @@ class _Watched:
         return bind(self.inherited, module, kind) if bind else self.inherited
 
     def __set__(self, module, value):
-        self.reads.written.add((id(module), self.name))
         module.__dict__[self.name] = value
 
     def __delete__(self, module):
         if self.name not in module.__dict__:
             raise AttributeError(self.name)
-        self.reads.written.add((id(module), self.name))
         del module.__dict__[self.name]
+
+
+def _noting(find):
+    """Module.__getattr__ finds tensors and modules. It notes a name that is None, and one that there is not."""
+
+    def __getattr__(self, name):
+        watching = SettingReads.watching
+        if watching is None:
+            return find(self, name)
+        try:
+            value = find(self, name)
+        except AttributeError:
+            watching.read.setdefault((id(self), name), _MISSING)
+            raise
+        if value is None:
+            watching.read.setdefault((id(self), name), None)
+        return value
+
+    return __getattr__
+
+
+# Put in once and for all: to change a class that hundreds inherit from takes a while.
+torch.nn.Module.__getattr__ = _noting(torch.nn.Module.__getattr__)
+
+
+def _now(module, name):
+    for table in (vars(module), module._parameters, module._buffers, module._modules):
+        if name in table:
+            return table[name]
+    return _MISSING
 
 
 def _is_plain(value):
@@ -109,3 +158,12 @@ def _is_plain(value):
     except TypeError:
         return False
     return True
+
+
+def _is_device(value):
+    """Where a model is, the tensors show."""
+    return type(value) is str and re.fullmatch(r"cpu|cuda(:\d+)?", value) is not None
+
+
+def _is_hidden(path):
+    return re.search(r"(^|\.)__", path) is not None

@@ -10,7 +10,8 @@ _INTERNAL = {"_parameters", "_buffers", "_modules", "_flat_weights", "_flat_weig
 
 
 def collect_state(model, key_of):
-    """Returns the entries {"names", "kind", "key"} of the state and each module with its paths.
+    """Returns the entries {"names", "kind", "key"} of the state, each module with its paths, and each
+    list, tuple or dict that holds such with its path.
 
     Entries come in order: parameters, buffers, constants. Tensors with the same key_of(tensor) are
     one entry with several names. A path or name is the Python expression that follows `model.`.
@@ -24,7 +25,7 @@ def collect_state(model, key_of):
             entry = entries.setdefault(key, {"names": [], "kind": kind, "key": key})
             if name not in entry["names"]:
                 entry["names"].append(name)
-    return list(entries.values()), list(walk.modules.values())
+    return list(entries.values()), list(walk.modules.values()), walk.containers
 
 
 class _Walk:
@@ -33,6 +34,7 @@ class _Walk:
     def __init__(self):
         self.tensors = {"parameter": [], "buffer": [], "constant": []}
         self.modules = {}  # id -> module, paths
+        self.containers = []
 
     def owner(self, path, owner, depth, above):
         """`above` holds the ids of what lies around: a module may know the one that holds it."""
@@ -59,12 +61,18 @@ class _Walk:
         elif depth >= MAX_DEPTH:
             return
         elif isinstance(value, (list, tuple)):
+            self.container(path, value, value)
             for index, item in enumerate(value):
                 self.value("%s[%d]" % (path, index), item, depth + 1, above)
         elif isinstance(value, dict):
+            self.container(path, value, value.values())
             for key, item in value.items():
                 if isinstance(key, int) or isinstance(key, str) and key.isidentifier():
                     self.value('%s["%s"]' % (path, key) if isinstance(key, str) else
                                "%s[%d]" % (path, key), item, depth + 1, above)
         elif isinstance(value, torch.nn.Module):
             self.owner(path, value, depth + 1, above)
+
+    def container(self, path, container, items):
+        if any(isinstance(item, (torch.Tensor, torch.nn.Module)) for item in items):
+            self.containers.append((container, path, len(container)))

@@ -152,6 +152,7 @@ struct ModuleSource {
   std::string cls;             // its class's name; empty where it does not matter
   int parts = -1, hooks = -1;  // how many modules and hooks it has; -1: that does not matter
   std::map<std::string, Json> settings;  // attributes that forward reads: literals
+  std::vector<std::string> absent;       // attributes that it asked for in vain
   bool operator==(const ModuleSource&) const = default;
 };
 

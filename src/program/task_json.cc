@@ -334,6 +334,7 @@ Json modules_json(const std::map<std::string, ModuleSource>& modules) {
                  {"parts", module.parts},
                  {"hooks", module.hooks},
                  {"settings", module.settings}};
+    if (!module.absent.empty()) out[path]["absent"] = module.absent;
   }
   return out;
 }
@@ -342,12 +343,17 @@ std::map<std::string, ModuleSource> modules_from_json(const JsonReader& source) 
   std::map<std::string, ModuleSource> out;
   if (source.has("modules")) {
     for (const auto& [path, in] : source.at("modules").members()) {
-      ModuleSource module{in.at("class").string(),
-                          static_cast<int>(in.at("parts").integer()),
-                          static_cast<int>(in.at("hooks").integer()),
-                          {}};
+      ModuleSource module;
+      module.cls = in.at("class").string();
+      module.parts = static_cast<int>(in.at("parts").integer());
+      module.hooks = static_cast<int>(in.at("hooks").integer());
       for (const auto& [name, value] : in.at("settings").members()) {
         module.settings[name] = value.raw();
+      }
+      if (in.has("absent")) {
+        for (const JsonReader& name : in.at("absent").items()) {
+          module.absent.push_back(name.string());
+        }
       }
       out[path] = std::move(module);
     }

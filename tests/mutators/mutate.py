@@ -618,6 +618,28 @@ def swap_results(host):
             yield [host.source.replace(a, b.id), host.source.replace(b, a.id)]
 
 
+def spelled_launches(text):
+    """An export's text with `kernel[grid](arguments)` for each call of an object that launches a kernel."""
+    tree = ast.parse(text)
+    spelled = {}
+    for node in tree.body:
+        value = node.value if isinstance(node, ast.Assign) else None
+        if isinstance(value, ast.Call) and ast.unparse(value.func) == "_kw_Launch":
+            kernel, grid, *named = value.args
+            named = {k.arg: ast.unparse(k.value) for part in named for k in part.keywords}
+            spelled[node.targets[0].id] = ("%s[%s]" % (ast.unparse(kernel), ast.unparse(grid)),
+                                           ["%s=%s" % item for item in named.items()])
+    lines = text.split("\n")
+    for node in ast.walk(tree):
+        name = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+        if name in spelled and node.lineno == node.end_lineno:
+            line = lines[node.lineno - 1].encode()
+            call, named = spelled[name]
+            call += "(" + ", ".join([*(ast.unparse(a) for a in node.args[1:]), *named]) + ")"
+            lines[node.lineno - 1] = (line[:node.col_offset] + call.encode() + line[node.end_col_offset:]).decode()
+    return "\n".join(lines)
+
+
 def find_launches(source, cls, kernels):
     """The launches among the statements of a class, each with the statement after it."""
     for parent in ast.walk(cls):
@@ -639,6 +661,7 @@ def mutators():
 
 def mutants(text, cls="ModelNew"):
     """Every mutation of a candidate file that changes its text, in a fixed order."""
+    text = spelled_launches(text)
     source = Source(text)
     kernels = {n.name: Kernel(source, n) for n in source.tree.body if is_jit(n)}
     node = next((n for n in source.tree.body if isinstance(n, ast.ClassDef) and n.name == cls), None)

@@ -85,3 +85,18 @@ def test_names_nothing_of_the_program():
         renamed = renamed.replace(old, new)
     assert ([m.mutator for m in mutate.mutants(renamed)] ==
             [m.mutator for m in mutate.mutants(TEXT)])
+
+
+def test_objects_that_launch_are_spelled_as_launches():
+    text = """x = 1
+_kw_launch_0 = _kw_Launch(norm, (2, 1, 1), dict(N=4, BLOCK=8), dict(num_warps=2, BLOCK=8))
+
+
+class ModelNew:
+    def forward(self, é):
+        _kw_launch_0(where, é, (1, 2), 7)
+        return _kw_launch_0
+"""
+    spelled = mutate.spelled_launches(text)
+    assert "        norm[2, 1, 1](é, (1, 2), 7, N=4, BLOCK=8, num_warps=2)\n" in spelled.replace("(2, 1, 1)]", "2, 1, 1]")
+    assert mutate.spelled_launches(spelled) == spelled and spelled.count("\n") == text.count("\n")

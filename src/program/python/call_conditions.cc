@@ -130,7 +130,7 @@ def _kw_misfit(tensors, expected):
     if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
         return "function transforms are on, or a trace"  # tensors stand for others
     differentiates = torch.autograd.forward_ad._current_level >= 0
-    if torch.is_grad_enabled() and (differentiates or any(t.requires_grad for t in tensors)):
+    if differentiates or torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "gradients are wanted (no torch.no_grad())"
     return None
 )py";

@@ -6,7 +6,6 @@
 #include "program/checked/checked_names.h"
 #include "program/checked/checked_text.h"
 #include "program/checked/slice_writer.h"
-#include "program/makers.h"
 #include "program/python/call_conditions.h"
 #include "program/python/host_path.h"
 #include "program/python/memory_guard.h"
@@ -36,10 +35,10 @@ class ModuleWriter {
   explicit ModuleWriter(const Task& task)
       : task_(task), forward_(exported(task, task.forward)), memory_(task) {
     forward_.launch_by(launches_, "where");
-    name_state();
-    name_arguments();
     asks_state_ = !task_.derive.outputs.empty() ||
                   std::ranges::any_of(task_.state, [](const StateEntry& e) { return e.premise; });
+    name_state();
+    name_arguments();
   }
 
   std::string text() {
@@ -82,7 +81,6 @@ class ModuleWriter {
  private:
   // Names for the state: p0, p1, ..., and q0, q1, ... for further names of tied tensors.
   void name_state() {
-    const std::vector<bool> derives = used_inputs(task_.derive);
     for (size_t i = 0; i < task_.state.size(); ++i) {
       if (task_.state[i].names.empty()) {
         throw InputError("export: the model keeps a tensor that no attribute path reaches");
@@ -90,7 +88,8 @@ class ModuleWriter {
       const std::string& qualified = task_.state[i].names[0];
       const std::string name = "p" + std::to_string(i);
       find_state_ += "            " + name + " = " + attribute_path(qualified) + "\n";
-      if ((i < derives.size() && derives[i]) || task_.state[i].premise) versioned_.push_back(name);
+      // All of it: a batch norm writes its statistics without a new version, and counts its calls.
+      if (asks_state_) versioned_.push_back(name);
       state_.push_back({name, qualified});
       guard(task_.forward.inputs[i], name, qualified);
     }
@@ -159,15 +158,18 @@ class ModuleWriter {
       const bool root = path.empty();  // has another class here, and its hooks run around forward
       std::string settings;
       for (const auto& [name, value] : module.settings) {
-        if (name.starts_with("__")) throw InputError("export: the setting " + python_string(name));
-        settings += "(" + python_string(name) + ", " + setting(value) + "), ";
+        settings += "(" + attribute(name) + ", " + setting(value) + "), ";
       }
+      for (const std::string& name : module.absent) settings += "(" + attribute(name) + ", ), ";
       modules += "        ((" + attribute_keys(path) + "), " +
                  (root || module.cls.empty() ? "None" : python_string(module.cls)) + ", " +
                  number(module.parts) + ", " + number(root ? -1 : module.hooks) + ", (" + settings +
                  ")),\n";
     }
-    return "    _kw_paths = (\n" + out + "    )\n    _kw_modules = (\n" + modules + "    )\n";
+    return "    _kw_paths = (\n" + out +
+           "    )\n    _kw_modules = (\n        # path, class, parts, hooks, attributes: values, "
+           "or none if absent\n" +
+           modules + "    )\n";
   }
 
   // _kw_derived(): what depends on the state alone, or None if a premise does not hold.
@@ -311,6 +313,10 @@ class ModuleWriter {
     return out + steps + "        return " + forward_.result(task_.result) + "\n";
   }
 
+  static std::string attribute(const std::string& name) {
+    if (name.starts_with("__")) throw InputError("export: the attribute " + python_string(name));
+    return python_string(name);
+  }
   static std::string setting(const Json& value) {
     if (!value.is_object() || value.contains("f")) return python_literal(value);
     if (!value.contains("tuple")) {
