@@ -290,7 +290,7 @@ def get_inputs():
     assert reply["status"] == "ok", reply
     assert [step["op"] for step in reply["task"]["forward"]["steps"]] == ["aten.linear.default"]
     told = reply["task"]["source"]["modules"]["inner._orig_mod.1"]
-    assert told["class"] == "Dropout" and told["settings"]["training"] is False
+    assert told["class"] == "torch.nn.modules.dropout.Dropout" and told["settings"]["training"] is False
 
 
 def test_a_launch_in_a_custom_operator_is_recorded(client, tools):
