@@ -5,17 +5,17 @@
 
 The tensors are on the CPU, and launches reach a compiled kernel that does nothing. So a launch is what the export
 adds to Triton's launcher, and a call is what it asks of the model and of the arguments before its steps.
-Prints microseconds, the least of some runs: of a launch, of a call that finds the model as the one before did, and of
-its first call. A parameter is a tensor of the model; its share is part of the call's.
+Prints microseconds: of a launch, of a call that finds the model as the one before did (the least of some runs), and
+of a call that is judged (the median). A parameter is a tensor of the model; the call's time is divided among them.
 """
 
+import argparse
 import importlib.util
 import os
 import pathlib
 import statistics
 import sys
 import time
-import types
 
 os.environ["TRITON_INTERPRET"] = "1"
 
@@ -73,7 +73,7 @@ def measure(path):
         launch.kernel = compiled
     where = (0, 0)
     module._kw_Bound.where = lambda bound: where
-    with torch.inference_mode(), torch.no_grad():
+    with torch.inference_mode():
         for _ in range(2):
             model(*inputs)
         if model.__dict__.get("_kw_warned"):
@@ -84,21 +84,20 @@ def measure(path):
         out = {"parameters": len(bound.state), "launches": len(launches), "first_us": first_us(model._kw_bind, tensors),
                "call_us": least_us(lambda: bound.holds(model, *tensors))}
         if launches:
-            fixed = 8 + len(launches[-1].last)  # the grid, the stream and the kernel; constants
-            given = compiled.given[8 + 1:len(compiled.given) - len(launches[-1].last)]
-            out["arguments"] = len(compiled.given) - fixed
+            # After the grid, stream, kernel, its metadata, and three that are None; before the constants.
+            given = compiled.given[9:len(compiled.given) - len(launches[-1].last)]
+            out["arguments"] = len(given)
             out["launch_us"] = least_us(lambda: launches[-1](where, *given))
     return out
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
-        print(__doc__)
-        return 2 * (len(sys.argv) < 2)
-    for path in map(pathlib.Path, sys.argv[1:]):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("export", nargs="+", type=pathlib.Path)
+    for path in parser.parse_args().export:
         found = measure(path)
         each = found["call_us"] / max(found["parameters"], 1)
-        print("%s: a call %.1f us, of %d parameters (%.2f us a parameter), the first %.0f us"
+        print("%s: a call %.1f us, of %d parameters (%.2f us a parameter), a judged one %.0f us"
               % (path.parent.name or path, found["call_us"], found["parameters"], each, found["first_us"]), end="")
         if "launch_us" in found:
             print("; a launch of %d arguments %.2f us" % (found["arguments"], found["launch_us"]), end="")

@@ -26,9 +26,9 @@ from launches import Launches
 from literals import UNFILLED
 from loading import MODULE_NAME, UserFile, plain_process
 from refusal import Refused, one_line
+from settings import SettingReads
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
-from settings import SettingReads
 from tuning import Tunings
 
 MAX_TREE_DEPTH = 32

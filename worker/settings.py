@@ -68,11 +68,13 @@ class SettingReads:
 
     def described(self):
         """{path: {"class", "parts", "hooks", "settings", "absent"}} (docs/formats/task.md)."""
-        out = {}
+        out, of_module = {}, {}
+        for (owner, name), value in self.read.items():
+            of_module.setdefault(owner, []).append((name, value))
         for (module, paths), told in zip(self.modules, self.told):
             settings, absent = {}, []
-            for (owner, name), value in self.read.items():
-                if owner != id(module) or name.startswith("__") or _now(module, name) is not value:
+            for name, value in of_module.get(id(module), ()):
+                if name.startswith("__") or _now(module, name) is not value:
                     continue
                 if value is _MISSING:
                     absent.append(name)

@@ -54,7 +54,7 @@ TEST(Cost, ProductsAreSpelledOutOnlyWhereAsked) {
   EXPECT_FALSE(has_products(p));
 }
 
-// Of the sizes given, all float32 and contiguous; the last is the result.
+// Returns the operations of a call on float32 tensors of these sizes; the last is the result.
 double flops_of(const std::string& op, const std::vector<std::vector<int64_t>>& shapes,
                 std::map<std::string, Arg> args) {
   Program p;

@@ -25,7 +25,7 @@ bool is_used_by_writer(std::string_view name);
 // Returns the name of a class that the text calls: an identifier of ASCII characters that the
 // writer does not use.
 const std::string& checked_class(const std::string& name);
-// The same for the class that the text derives from, which may be called ModelNew too.
+// Returns the name of the class that the text derives from, which may be called ModelNew too.
 const std::string& checked_base(const std::string& name);
 
 // Returns a name that is written before "=" in a call: a field, or a parameter of a kernel.

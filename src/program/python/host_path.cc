@@ -2,7 +2,7 @@
 
 namespace kw {
 
-// Triton's own call finds the compiled kernel by a key of all arguments, 13 us for 19 of them. The
+// Triton's own call finds the compiled kernel by a key of all arguments, which takes time. The
 // compiled kernel's run() takes the arguments in the order of the kernel's parameters, as Triton's
 // launcher does (triton/compiler/compiler.py, CompiledKernel.__getitem__).
 std::string launch_class(const std::vector<std::string>& launches) {
