@@ -5,7 +5,6 @@ A launcher that counts stands for the GPU: the tensors are on the CPU, and no ke
 
 import copy
 import gc
-import importlib.util
 import inspect
 import pickle
 import re
@@ -18,6 +17,7 @@ import pytest
 import torch
 
 from command import ROOT, run
+from truth_calls import load
 
 HEAD = """
 import torch
@@ -102,18 +102,10 @@ class Counted:
         self.ran.append(((x, y, z), list(args), stream))
 
 
-def loaded(path, name):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
 def export(folder, monkeypatch):
     """The export, on a GPU that is the CPU: number 0, and stream 7."""
-    module = loaded(folder / "optimized.py", "host_path_export")
+    module = load(folder / "optimized.py", "host_path_export")
     monkeypatch.setattr(module, "_kw_misfit", lambda tensors, expected: None)
     monkeypatch.setattr(module, "_kw_device", "cpu")
     module.gpu = 0
@@ -295,6 +287,19 @@ def test_copies_are_judged_for_themselves(export):
     copied = copy.copy(model)
     call(model)
     assert export.binds == before, "what was found is kept for each"
+
+
+def test_old_weights_go_when_a_call_finds_others(export, monkeypatch):
+    """Also if the original runs then."""
+    model = export.ModelNew()
+    call(model)
+    export.kernel.asked.clear()
+    old = weakref.ref(model.layers[2].weight)
+    _assign(model)
+    monkeypatch.setattr(export, "_kw_misfit", lambda tensors, expected: "another")
+    with pytest.warns(UserWarning, match="another"):
+        call(model)
+    assert old() is None
 
 
 def test_a_model_goes_when_nobody_holds_it(export):

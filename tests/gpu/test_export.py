@@ -13,7 +13,8 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from command import has_gpu, run  # noqa: E402
-from test_host_path import CANDIDATE, HEAD, KERNEL, REFERENCE, loaded  # noqa: E402
+from test_host_path import CANDIDATE, HEAD, KERNEL, REFERENCE  # noqa: E402
+from truth_calls import load  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU")
 
@@ -37,7 +38,7 @@ class Case:
     """An export and its reference with equal weights, on the GPU."""
 
     def __init__(self, folder):
-        self.module = loaded(folder / "optimized.py", "export_on_gpu")
+        self.module = load(folder / "optimized.py", "export_on_gpu")
         self.export, self.reference = self.module.ModelNew().cuda(), self.module.Model().cuda()
         self.reference.load_state_dict(self.export.state_dict())
         self.launches = [part for name, part in vars(self.module).items() if name.startswith("_kw_launch_")]

@@ -190,7 +190,7 @@ class _kw_Bound:
         """True when a call finds what this one did."""
         try:
             own = model.__dict__
-            return (
+            if (
                 self.model() is model
                 and _kw_around() == self.around
                 and all(own[key] is found for key, found in self.own)
@@ -204,9 +204,12 @@ class _kw_Bound:
                 and _kw_looks((*self.state, *arguments)) == self.looks
                 and [t._version for t in self.versioned] == self.versions
                 and not (self.around[0] and any(t.requires_grad for t in self.state))
-            )
+            ):
+                return True
         except (AttributeError, LookupError, RuntimeError, TypeError):
-            return False
+            pass
+        model.__dict__.pop("_kw_bound", None)  # old weights may go
+        return False
 
     def where(self):
         """The GPU and its stream, where launches do not ask Triton again. None where they must:
