@@ -40,16 +40,18 @@ TRITON_MODULES = {"triton." + name for name in (
 FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 # What the text uses: a slice must not give these another meaning.
 USED = {"torch", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
-        "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
+        "bool", "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
         "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
         "derived", "bound", "where", "why", "hasattr"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
 IMPORTS = """
+import enum as _kw_enum
 import operator as _kw_operator
 import torch
 import triton as _kw_triton
+import types as _kw_types
 import warnings as _kw_warnings
 import weakref as _kw_weakref
 import triton.tools.tensor_descriptor as _kw_descriptors
@@ -138,9 +140,21 @@ def _kw_kept(owner, key):
 PLAIN = """
 def _kw_plain(value):
     "..."
+    cls = type(value)
     if isinstance(value, tuple):
         return tuple(map(_kw_plain, value))
-    return value if isinstance(value, (int, float, str, type(None))) else type(value)
+    if cls in (bool, int, float, str, type(None)):
+        return value
+    if isinstance(value, (_kw_types.FunctionType, _kw_types.BuiltinFunctionType, type)):
+        whole = value.__module__ + "." if str(value.__module__).startswith("torch.") else ""
+        is_lambda = value.__name__ == "<lambda>"
+        code = " of " + " ".join(value.__code__.co_names) if is_lambda else ""
+        return "<%s%s %s%s>" % (whole, value.__qualname__, value.__name__, code)
+    if isinstance(value, _kw_enum.Enum):
+        return "<%s %s>" % (cls.__qualname__, value.name)
+    if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
+        return "<%s %r>" % (cls.__name__, value.item())
+    return "<%s>" % value if cls is torch.dtype else cls
 """
 CHANGE = """
 def _kw_change(model, modules):
@@ -178,18 +192,18 @@ def _kw_change(model, modules):
                 return "%s.%s is %r, and %r was recorded" % (name, key, found, value[0])
     return None
 """
-LOOKS = """
-def _kw_looks(tensors):
+LAYOUTS = """
+def _kw_layouts(tensors):
     "..."
     return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
 """
-GIVEN = """
-def _kw_given(tensors):
+TRAITS = """
+def _kw_traits(tensors):
     "..."
     return [(type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16) for t in tensors]
 """
-AROUND = """
-def _kw_around():
+MODES = """
+def _kw_modes():
     "..."
     return (torch.is_grad_enabled(), torch.is_autocast_enabled(_kw_device),
             torch._C._are_functorch_transforms_active(), torch.jit.is_tracing(),
@@ -250,10 +264,10 @@ class _kw_Bound:
         self.model = _kw_weakref.ref(model)
         self.state, self.versioned = state, versioned
         self.held = [t.detach() for t in versioned]
-        self.around, self.given = _kw_around(), _kw_given(arguments)
-        self.looks = _kw_looks((*state, *arguments))
+        self.modes, self.traits = _kw_modes(), _kw_traits(arguments)
+        self.layouts = _kw_layouts((*state, *arguments))
         self.addresses = [t.data_ptr() for t in state]
-        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.given)
+        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.traits)
         try:
             self.versions = [t._version for t in versioned]
         except RuntimeError:
@@ -266,18 +280,18 @@ class _kw_Bound:
             own = model.__dict__
             if (
                 self.model() is model
-                and _kw_around() == self.around
+                and _kw_modes() == self.modes
                 and all(own[key] is found for key, found in self.own)
                 and not any(key in own for key in self.absent)
                 and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
                 and list(map(type, self.parts)) == self.kinds
                 and list(map(len, self.sizes)) == self.counts
                 and list(map(tuple, self.hooks)) == self.hooked
-                and _kw_given(arguments) == self.given
+                and _kw_traits(arguments) == self.traits
                 and [t.data_ptr() for t in self.state] == self.addresses
-                and _kw_looks((*self.state, *arguments)) == self.looks
+                and _kw_layouts((*self.state, *arguments)) == self.layouts
                 and [t._version for t in self.versioned] == self.versions
-                and not (self.around[0] and any(t.requires_grad for t in self.state))
+                and not (self.modes[0] and any(t.requires_grad for t in self.state))
             ):
                 return True
         except (AttributeError, LookupError, RuntimeError, TypeError):
@@ -293,7 +307,7 @@ class _kw_Bound:
         for hook in (runtime.launch_enter_hook, runtime.launch_exit_hook):
             if getattr(hook, "calls", hook):
                 return None
-        gpu = self.around[-1]
+        gpu = self.modes[-1]
         return gpu, _kw_triton.runtime.driver.active.get_current_stream(gpu)
 
     def __reduce__(self):
@@ -923,12 +937,12 @@ def check(reference, python):
     need(python.startswith(reference) and len(body) > len(before), body[0])
     need([ast.dump(node) for node in body[:len(before)]] == [ast.dump(node) for node in before], body[0])
     added = body[len(before):]
-    imports = [ast.dump(node) for node in ast.parse(IMPORTS).body]
+    *imports, descriptors = (ast.dump(node) for node in ast.parse(IMPORTS).body)
     devices = [ast.dump(node) for node in ast.parse(DEVICE).body]
     misfits = [MISFIT.replace("ALIGNED", ""), MISFIT.replace("ALIGNED", ALIGNED)]
-    need([ast.dump(node) for node in added[:5]] == imports[:5], added[0])
-    rest = added[5:]
-    if rest and ast.dump(rest[0]) == imports[5]:
+    rest = added[len(imports):]
+    need([ast.dump(node) for node in added[:len(imports)]] == imports, added[0])
+    if rest and ast.dump(rest[0]) == descriptors:
         rest.pop(0)
     kernels = {}
     while rest and ast.dump(rest[0]) != devices[0]:
@@ -952,7 +966,7 @@ def check(reference, python):
     for text in (LAID_OUT, IS_SAME, LIE_AS % "_cdata", LIE_AS % "data_ptr()"):
         if helpers and same(helpers[0], text):
             helpers.pop(0)
-    for text in (KEPT, PLAIN, CHANGE, LOOKS, GIVEN, AROUND, BOUND):
+    for text in (KEPT, PLAIN, CHANGE, LAYOUTS, TRAITS, MODES, BOUND):
         need(helpers and same(helpers.pop(0), text), model)
     if helpers and same(helpers[0], MADE):
         helpers.pop(0)

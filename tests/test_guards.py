@@ -17,6 +17,7 @@ TEXT = """
 import copy
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 
 
 class Gate(nn.Module):
@@ -166,6 +167,21 @@ KINDS = {
         changes=[("pass", None), ("m.part.negate = True", "negate, which was absent"), ("m.turned = True", "turned, which"),
                  ("m.last = torch.ones(1)", None), ("m.device = 'cpu'", None), ("m.step = 3.0", "step is 3.0"),
                  ("m.part.forward = lambda x: x", "hooks"), ("m.part.eps = 3.0", None)]),
+    "functions and other things that have names": dict(
+        state="import enum, numpy; self.act = torch.relu; self.shape = lambda x: x.abs(); self.dtype = torch.float32; "
+              "self.root = numpy.sqrt(numpy.float64(16)); self.kind = enum.Enum('Kind', 'RED BLUE').RED; self.pool = F.max_pool1d; "
+              "self.many = (torch.Size, (F.gelu,)); self.cls = nn.Identity; self.name = '<red>'",
+        reference="assert len(self.many) == 2 and self.name\n        "
+                  "x = self.cls()(self.shape(x).to(self.dtype) * self.root)\n        "
+                  "return self.act(self.pool(x, 1) + (y if self.kind.name == 'RED' else -y))",
+        candidate="return added(x.abs() * 4, y)",
+        changes=[("pass", None), ("m.act = torch.tanh", "tanh tanh>', and '<"), ("m.act = torch.nn.functional.relu", "act is '<torch"),
+                 ("m.shape = lambda x: x.neg()", "of neg"), ("m.shape = lambda other: other.abs()", "shape is"),
+                 ("m.dtype = torch.float64; x = x.double()", "dtype is"), ("m.dtype = torch.float16", "float16>', and"),
+                 ("import numpy; m.root = numpy.float64(2)", "2.0>"), ("import numpy; m.root = numpy.float32(4)", "<float32 4.0>"),
+                 ("m.root = 4.0", "4.0, and"), ("m.kind = type(m.kind).BLUE", "<Kind BLUE>"), ("m.pool = F.adaptive_max_pool1d", "adaptive"),
+                 ("m.pool = F.max_pool1d", None), ("m.many = (torch.Size, (F.relu,))", "many is"), ("m.cls = nn.ReLU", "ReLU"),
+                 ("m.act = nn.ReLU()", "has 1 modules")]),
     "modules that are scripted": dict(
         state="self.part = torch.jit.script(nn.Sequential(nn.ReLU(), nn.Identity()))",
         reference="return self.part(x + y)", candidate="return added(x, y)",
@@ -208,6 +224,7 @@ TRY = """
 import copy, importlib.util, json, sys, warnings
 import torch
 import torch.nn as nn
+import torch.nn.functional as F
 import torch.autograd.forward_ad as forward_ad
 
 

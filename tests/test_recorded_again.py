@@ -53,3 +53,29 @@ def test_exports_record_as_what_was_judged(tmp_path, kind):
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["outcome"] == "accepted"
     assert (tmp_path / "out/optimized.py").exists()
+
+
+HOOKED = """
+import torch
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_forward_pre_hook(lambda module, given: ({given},))
+    def forward(self, x):
+        return x
+def get_inputs():
+    return [torch.randn(64)]
+"""
+
+
+@pytest.mark.parametrize("given, words", [
+    ("given[0] * 2", ["The model has hooks on itself"]),
+    ("given[0].view(1, 64) * 2", ["The model has hooks on itself", "running the original forward, because x has"])])
+def test_a_rejection_says_why_an_export_records_as_another_program(tmp_path, given, words):
+    (tmp_path / "model.py").write_text(HOOKED.format(given=given))
+    before = "x = x.view(1, 64)" if "view" in given else "pass"
+    (tmp_path / "candidate.py").write_text(CANDIDATE.format(**{**PLAIN, "before": before}))
+    done = run("verify", tmp_path / "model.py", tmp_path / "candidate.py", "--no-time", "--backend", "cpu",
+               "--trials", "1", "--out", tmp_path / "out")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert all(word in done.stdout for word in ["records as another one", *words]), done.stdout

@@ -14,6 +14,7 @@ import dataclasses
 import inspect
 import sys
 import time
+import warnings
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
@@ -114,12 +115,14 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        with SettingReads(modules, containers) as settings:
+        with SettingReads(modules, containers) as settings, warnings.catch_warnings(record=True) as told:
             if "survives" not in recorder.without:
                 self._call(model, arguments)
             self.forward = recorder.start("forward")
             result = self._call(model, arguments)
         self.modules = settings.described()
+        texts = [str(warning.message) for warning in told]
+        self.warnings += [text for text in texts if text.startswith("ModelNew: ")]  # an export's
         leaves, self.work = [], len(self.forward.steps)
         result_tree = self.user("reading forward's result", lambda: self._tree(
             result, leaves, "out", "forward"))

@@ -1,13 +1,17 @@
 """What a forward is told by the modules of its model: their classes and parts, and the plain values that it reads."""
 
+import enum
 import inspect
 import math
+import os
 import re
+import types
 
 import torch
 
 _OF_EVERY_MODULE = set(vars(torch.nn.Module())) - {"training"}
 _MISSING = object()
+_HERE = os.path.dirname(__file__)
 LONGEST = 200  # characters of a text, items of a tuple
 
 
@@ -17,11 +21,29 @@ def literal(value):
         return value
     if type(value) is float:
         return value if math.isfinite(value) else {"f": str(value)}
-    if type(value) is str and len(value) <= LONGEST and value.isprintable():
-        return value
     if type(value) in (tuple, torch.Size) and len(value) <= LONGEST:
         return {"tuple": [literal(item) for item in value]}
+    text = value if type(value) is str else _named(value)
+    if text is not None and len(text) <= LONGEST and text.isprintable():
+        return text
     raise TypeError(type(value))
+
+
+def _named(value):
+    """What stands for a function, class, dtype, member of an enum or number of NumPy; None for others. An export finds
+    the same (_kw_plain in src/program/python/host_path.cc). What a lambda is called does not tell it from another."""
+    cls = type(value)
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
+        if isinstance(value, types.FunctionType) and os.path.dirname(value.__code__.co_filename) == _HERE:
+            return None  # a stand-in; an export finds what it stands for
+        whole = value.__module__ + "." if str(value.__module__).startswith("torch.") else ""
+        code = " of " + " ".join(value.__code__.co_names) if value.__name__ == "<lambda>" else ""
+        return f"<{whole}{value.__qualname__} {value.__name__}{code}>"
+    if isinstance(value, enum.Enum):
+        return f"<{cls.__qualname__} {value.name}>"
+    if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
+        return f"<{cls.__name__} {value.item()!r}>"
+    return f"<{value}>" if cls is torch.dtype else None
 
 
 class SettingReads:

@@ -277,9 +277,16 @@ JobOutcome<std::string> Verifier::exported(const Reference& reference, const Rec
   const JobOutcome<Task> recorded = adopted(reference, canonical(built.value->task), again);
   if (recorded.fault) return {std::nullopt, recorded.fault};
   if (const std::string where = difference(task, *recorded.value); !where.empty()) {
-    return {std::nullopt, JobFault{JobResult::Status::kRefused, "export",
-                                   "the exported program records as another one (at " + where + ")",
-                                   again.file, 0, "record"}};
+    std::string why = "the exported program records as another one (at " + where + ")";
+    for (const std::string& warning : built.value->warnings) why += ". " + warning;
+    if (const auto root = task.source.modules.find("");
+        root != task.source.modules.end() && root->second.hooks > 0) {
+      why +=
+          ". The model has hooks on itself, or attributes in place of its class's functions, so a "
+          "call of it is more than its forward";
+    }
+    return {std::nullopt,
+            JobFault{JobResult::Status::kRefused, "export", why, again.file, 0, "record"}};
   }
   return {std::move(again.text), std::nullopt};
 }

@@ -281,8 +281,8 @@ def test_plain_attributes_that_forward_reads_are_recorded(client, tools):
     assert reply["status"] == "ok", reply
     told = reply["task"]["source"]["modules"]
     part = {"class": "Part", "parts": 1, "hooks": 2, "settings": {
-        "eps": 1e-5, "words": {"tuple": ["a", {"tuple": [None, True]}]}, "shape": {"tuple": [8]}, "far": {"f": "-inf"}},
-        "absent": ["absent"]}
+        "eps": 1e-5, "words": {"tuple": ["a", {"tuple": [None, True]}]}, "shape": {"tuple": [8]}, "far": {"f": "-inf"},
+        "forward": "<Model.__init__.<locals>.<lambda> <lambda> of part tensor>"}, "absent": ["absent"]}
     norm = {"class": "torch.nn.modules.normalization.LayerNorm", "parts": 2, "hooks": 0, "settings": {"eps": 1e-5, "normalized_shape": {"tuple": [8]}}}
     assert told == {"": {"class": "Model", "parts": 1, "hooks": 0, "settings": {"twice": None}}, "part": part,
                     "parts": {"class": "list", "parts": 2, "hooks": 0, "settings": {}}, "parts[0]": part, "parts[1]": norm}

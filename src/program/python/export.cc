@@ -365,9 +365,11 @@ std::string export_python(const Task& original, const std::string& user_source) 
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
-         R"py(import operator as _kw_operator
+         R"py(import enum as _kw_enum
+import operator as _kw_operator
 import torch
 import triton as _kw_triton
+import types as _kw_types
 import warnings as _kw_warnings
 import weakref as _kw_weakref
 )py" +

@@ -56,10 +56,23 @@ def _kw_kept(owner, key):
 
 
 def _kw_plain(value):
-    """A setting of a module, or its type if it is none."""
+    """A setting of a module as it was recorded: functions, classes, dtypes, members of enums and NumPy's
+    numbers by what stands for them. The type of what is no setting."""
+    cls = type(value)
     if isinstance(value, tuple):
         return tuple(map(_kw_plain, value))
-    return value if isinstance(value, (int, float, str, type(None))) else type(value)
+    if cls in (bool, int, float, str, type(None)):
+        return value
+    if isinstance(value, (_kw_types.FunctionType, _kw_types.BuiltinFunctionType, type)):
+        whole = value.__module__ + "." if str(value.__module__).startswith("torch.") else ""
+        is_lambda = value.__name__ == "<lambda>"
+        code = " of " + " ".join(value.__code__.co_names) if is_lambda else ""
+        return "<%s%s %s%s>" % (whole, value.__qualname__, value.__name__, code)
+    if isinstance(value, _kw_enum.Enum):
+        return "<%s %s>" % (cls.__qualname__, value.name)
+    if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
+        return "<%s %r>" % (cls.__name__, value.item())
+    return "<%s>" % value if cls is torch.dtype else cls
 
 
 def _kw_change(model, modules):
@@ -100,17 +113,17 @@ def _kw_change(model, modules):
     return None
 
 
-def _kw_looks(tensors):
+def _kw_layouts(tensors):
     """What kernels are written for."""
     return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
 
 
-def _kw_given(tensors):
+def _kw_traits(tensors):
     """What else decides whether kernels may run on tensors that are others in each call."""
     return [(type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16) for t in tensors]
 
 
-def _kw_around():
+def _kw_modes():
     """What decides it beside the model and the arguments."""
     return (
         torch.is_grad_enabled(),
@@ -176,10 +189,10 @@ class _kw_Bound:
         self.model = _kw_weakref.ref(model)
         self.state, self.versioned = state, versioned
         self.held = [t.detach() for t in versioned]  # or others may get their addresses
-        self.around, self.given = _kw_around(), _kw_given(arguments)
-        self.looks = _kw_looks((*state, *arguments))
+        self.modes, self.traits = _kw_modes(), _kw_traits(arguments)
+        self.layouts = _kw_layouts((*state, *arguments))
         self.addresses = [t.data_ptr() for t in state]
-        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.given)
+        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.traits)
         try:
             self.versions = [t._version for t in versioned]
         except RuntimeError:  # inference tensors count no versions
@@ -192,18 +205,18 @@ class _kw_Bound:
             own = model.__dict__
             if (
                 self.model() is model
-                and _kw_around() == self.around
+                and _kw_modes() == self.modes
                 and all(own[key] is found for key, found in self.own)
                 and not any(key in own for key in self.absent)
                 and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
                 and list(map(type, self.parts)) == self.kinds
                 and list(map(len, self.sizes)) == self.counts
                 and list(map(tuple, self.hooks)) == self.hooked
-                and _kw_given(arguments) == self.given
+                and _kw_traits(arguments) == self.traits
                 and [t.data_ptr() for t in self.state] == self.addresses
-                and _kw_looks((*self.state, *arguments)) == self.looks
+                and _kw_layouts((*self.state, *arguments)) == self.layouts
                 and [t._version for t in self.versioned] == self.versions
-                and not (self.around[0] and any(t.requires_grad for t in self.state))
+                and not (self.modes[0] and any(t.requires_grad for t in self.state))
             ):
                 return True
         except (AttributeError, LookupError, RuntimeError, TypeError):
@@ -220,7 +233,7 @@ class _kw_Bound:
         for hook in (runtime.launch_enter_hook, runtime.launch_exit_hook):
             if getattr(hook, "calls", hook):
                 return None
-        gpu = self.around[-1]
+        gpu = self.modes[-1]
         return gpu, _kw_triton.runtime.driver.active.get_current_stream(gpu)
 
     def __reduce__(self):  # a copy of the module finds its own
