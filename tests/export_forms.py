@@ -24,9 +24,10 @@ TORCH_NAMES = DTYPES | {"strided", "contiguous_format", "preserve_format", "chan
                         "channels_last_3d"}
 TRITON_DTYPES = set("float16 bfloat16 float32 float64 int1 int8 int16 int32 int64 uint8 uint16 uint32 "
                     "uint64".split())
-METHODS = set("view transpose permute expand unsqueeze squeeze select t clone".split())
+METHODS = set("view transpose permute expand unsqueeze squeeze select t reshape clone contiguous copy_ zero_ fill_ new_empty "
+              "new_zeros new_ones new_full".split())
 FUNCTIONS = {"torch." + name for name in
-             "empty tensor cat add sub mul div relu sigmoid tanh exp sqrt rsqrt softmax log_softmax sum "
+             "empty empty_like empty_strided zeros zeros_like ones ones_like full full_like tensor cat add sub mul div relu sigmoid tanh exp sqrt rsqrt softmax log_softmax sum "
              "mean mm bmm matmul addmm conv1d conv2d conv3d conv_transpose1d conv_transpose2d "
              "conv_transpose3d max_pool2d layer_norm group_norm batch_norm embedding".split()}
 FUNCTIONS |= {"torch.nn.functional." + name
@@ -97,6 +98,8 @@ ALIGNED
         return "autocast is on"
     if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
         return "..."
+    if torch.get_default_dtype() != torch.DEFAULT:
+        return "PyTorch's default dtype is another one"
     differentiates = torch.autograd.forward_ad._current_level >= 0
     if differentiates or torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "..."
@@ -206,7 +209,7 @@ MODES = """
 def _kw_modes():
     "..."
     return (torch.is_grad_enabled(), torch.is_autocast_enabled(_kw_device),
-            torch._C._are_functorch_transforms_active(), torch.jit.is_tracing(),
+            torch.get_default_dtype(), torch._C._are_functorch_transforms_active(), torch.jit.is_tracing(),
             torch.autograd.forward_ad._current_level,
             None if _kw_interpreted else torch.cuda.current_device())
 """
@@ -939,7 +942,8 @@ def check(reference, python):
     added = body[len(before):]
     *imports, descriptors = (ast.dump(node) for node in ast.parse(IMPORTS).body)
     devices = [ast.dump(node) for node in ast.parse(DEVICE).body]
-    misfits = [MISFIT.replace("ALIGNED", ""), MISFIT.replace("ALIGNED", ALIGNED)]
+    misfits = [MISFIT.replace("ALIGNED", aligned).replace("DEFAULT", dtype)
+               for aligned in ("", ALIGNED) for dtype in DTYPES]
     rest = added[len(imports):]
     need([ast.dump(node) for node in added[:len(imports)]] == imports, added[0])
     if rest and ast.dump(rest[0]) == descriptors:

@@ -214,6 +214,11 @@ KINDS = {
                  ("call = lambda x, y: torch.func.grad(lambda z: m(z, y).sum())(x)", "transforms"),
                  ("call = lambda x, y: torch.jit.trace(m, (x, y))(x, y)", "transforms"),
                  ("call = lambda x, y: torch.func.functional_call(m, {}, (x, y))", None)]),
+    "tensors of the default dtype": dict(
+        state="pass", reference="return torch.relu(x + y) * torch.ones(16, device=x.device)",
+        candidate="return added(x, y) * torch.ones(16, device=x.device)",
+        changes=[("pass", None), ("call = lambda x, y: by_default(torch.float64, m, x, y)", "default dtype"),
+                 ("call = lambda x, y: by_default(torch.float16, m, x, y)", "default dtype")]),
     "names that the export needs": dict(
         state="global warnings; warnings = len",
         reference="return torch.relu(x * warnings('a') + y)", candidate="return added(x, y)",
@@ -239,6 +244,14 @@ def loaded(path, name):
 def dual(m, x, y):
     with forward_ad.dual_level(), torch.enable_grad():
         return forward_ad.unpack_dual(m(forward_ad.make_dual(x, y), y)).tangent
+
+
+def by_default(dtype, m, x, y):
+    torch.set_default_dtype(dtype)
+    try:
+        return m(x, y)
+    finally:
+        torch.set_default_dtype(torch.float32)
 
 
 def results(make, inputs, change, warm):

@@ -118,7 +118,7 @@ class Recording:
         with SettingReads(modules, containers) as settings, warnings.catch_warnings(record=True) as told:
             if "survives" not in recorder.without:
                 self._call(model, arguments)
-            self.forward = recorder.start("forward")
+            self.forward, self.default_dtype = recorder.start("forward"), torch.get_default_dtype()
             result = self._call(model, arguments)
         self.modules = settings.described()
         texts = [str(warning.message) for warning in told]
@@ -335,7 +335,9 @@ class Recording:
                        "parameters": _parameter_names(model), "modules": self.modules,
                        "device": standins.asked_properties(self.profile, self.recorder.asked),
                        **{name: True for name in ("aligned", "compares_addresses")
-                          if getattr(self.recorder, name)}},
+                          if getattr(self.recorder, name)},
+                       **({} if self.default_dtype == torch.float32
+                          else {"default_dtype": str(self.default_dtype).removeprefix("torch.")})},
             "state": [self._entry(**e) for e in self.state],
             "kernels": [{**kernel, "source": ""} for kernel in kernels],
             "init": self.init.program([], init_outputs),

@@ -165,6 +165,7 @@ struct TaskSource {
   std::map<std::string, Json> device;
   bool aligned = false;  // whether the program asked how a tensor's address is aligned
   bool compares_addresses = false;
+  DType default_dtype = DType::kFloat32;  // PyTorch's while forward was recorded
   bool operator==(const TaskSource&) const = default;
 };
 

@@ -392,6 +392,9 @@ Json to_json(const Task& task) {
               {"result", task.result}};
   if (task.source.aligned) out["source"]["aligned"] = true;
   if (task.source.compares_addresses) out["source"]["compares_addresses"] = true;
+  if (task.source.default_dtype != DType::kFloat32) {
+    out["source"]["default_dtype"] = dtype_name(task.source.default_dtype);
+  }
   for (const StateEntry& entry : task.state) {
     out["state"].push_back({{"names", entry.names}, {"kind", entry.kind}});
     if (entry.premise) out["state"].back()["premise"] = true;
@@ -422,6 +425,9 @@ Task task_from_json(const JsonReader& in, const std::map<std::string, std::strin
   if (source.has("aligned")) task.source.aligned = source.at("aligned").boolean();
   if (source.has("compares_addresses")) {
     task.source.compares_addresses = source.at("compares_addresses").boolean();
+  }
+  if (source.has("default_dtype")) {
+    task.source.default_dtype = dtype_from_json(source.at("default_dtype"));
   }
   for (const JsonReader& p : source.at("parameters").items()) {
     task.source.parameters.push_back(p.string());

@@ -129,6 +129,9 @@ def _kw_misfit(tensors, expected):
         return "autocast is on"
     if torch._C._are_functorch_transforms_active() or torch.jit.is_tracing():
         return "function transforms are on, or a trace"  # tensors stand for others
+    if torch.get_default_dtype() != )py" +
+         torch_dtype(task.source.default_dtype) + R"py(:
+        return "PyTorch's default dtype is another one"
     differentiates = torch.autograd.forward_ad._current_level >= 0
     if differentiates or torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
         return "gradients are wanted (no torch.no_grad())"

@@ -128,6 +128,7 @@ def _kw_modes():
     return (
         torch.is_grad_enabled(),
         torch.is_autocast_enabled(_kw_device),
+        torch.get_default_dtype(),
         torch._C._are_functorch_transforms_active(),
         torch.jit.is_tracing(),
         torch.autograd.forward_ad._current_level,

@@ -1,6 +1,7 @@
 #include "program/python/python_call.h"
 
 #include <map>
+#include <set>
 
 namespace kw {
 namespace {
@@ -16,8 +17,25 @@ const std::map<std::string, std::string>& spellings() {
       {"squeeze.dim", ".squeeze"},
       {"select.int", ".select"},
       {"t.default", ".t"},
+      {"reshape.default", ".reshape"},
       {"clone.default", ".clone"},
+      {"contiguous.default", ".contiguous"},
+      {"copy_.default", ".copy_"},
+      {"zero_.default", ".zero_"},
+      {"fill_.Scalar", ".fill_"},
+      {"new_empty.default", ".new_empty"},
+      {"new_zeros.default", ".new_zeros"},
+      {"new_ones.default", ".new_ones"},
+      {"new_full.default", ".new_full"},
+      {"empty_like.default", "torch.empty_like"},
+      {"zeros_like.default", "torch.zeros_like"},
+      {"ones_like.default", "torch.ones_like"},
+      {"full_like.default", "torch.full_like"},
       {"empty.memory_format", "torch.empty"},
+      {"empty_strided.default", "torch.empty_strided"},
+      {"zeros.default", "torch.zeros"},
+      {"ones.default", "torch.ones"},
+      {"full.default", "torch.full"},
       {"cat.default", "torch.cat"},
       {"add.Tensor", "torch.add"},
       {"sub.Tensor", "torch.sub"},
@@ -60,8 +78,12 @@ const std::map<std::string, std::string>& spellings() {
 
 PythonCall python_call(const std::string& op, bool on_tensor) {
   const auto found = op.starts_with("aten.") ? spellings().find(op.substr(5)) : spellings().end();
-  const bool factory = op == "aten.empty.memory_format" || op == "aten.cat.default";
-  if (found == spellings().end() || !(on_tensor || factory)) return {"torch.ops." + op};
+  static const std::set<std::string> factories = {"empty.memory_format", "empty_strided.default",
+                                                  "zeros.default",       "ones.default",
+                                                  "full.default",        "cat.default"};
+  if (found == spellings().end() || !(on_tensor || factories.contains(found->first))) {
+    return {"torch.ops." + op};
+  }
   const std::string& name = found->second;
   return name.starts_with('.') ? PythonCall{name.substr(1), true} : PythonCall{name};
 }
