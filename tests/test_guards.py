@@ -15,6 +15,7 @@ from command import run
 
 TEXT = """
 import copy
+import functools
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
@@ -23,6 +24,69 @@ import torch.nn.functional as F
 class Gate(nn.Module):
     def forward(self, x):
         return x * 2 if self.training else x
+
+
+class Caching(nn.Module):
+    factor = 1.0
+
+    @functools.cached_property
+    def one(self):
+        return 1.0
+
+    def forward(self, x):
+        if not hasattr(self, "act"):
+            self.act = nn.Identity()
+        self.register_buffer("last", torch.zeros(1, device=x.device), persistent=False)
+        self.n = x.shape[0]
+        return self.act(x) * (self.one if self.n == 16 else 2.0) * self.factor
+
+
+class Shift(nn.Module):
+    by = 1
+
+    def __init__(self):
+        super().__init__()
+        self.note = "text"
+
+    def forward(self, x):
+        return x + self.by * getattr(self, "odd", 1.0)
+
+    def tail(self, x):
+        return x
+
+
+class Wrap(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.inner, name)
+
+
+class Ops:
+    def same(self, x):
+        return x
+
+    def tanh(self, x):
+        return x.tanh()
+
+
+def same(x):
+    return x
+
+
+def named(n):
+    if n == 1:
+        def act(x):
+            return x
+    else:
+        def act(x):
+            return -x
+    return act
 
 
 class {cls}(nn.Module):
@@ -132,15 +196,15 @@ KINDS = {
                   "x = x if self.post is None else self.post(x)\n        return x if self.bias is None else x + self.bias",
         candidate="return added(x, y)",
         changes=[("pass", None), ("m.parts[0] = nn.Tanh()", "Tanh, and a"), ("m.parts[1] = nn.Identity()", None),
-                 ("m.parts.append(nn.Tanh())", "has 3 modules and"), ("m.post = nn.Tanh()", "has 3 modules and"),
+                 ("m.parts.append(nn.Tanh())", "parts than recorded"), ("m.post = nn.Tanh()", "parts than recorded"),
                  ("m.bias = nn.Parameter(torch.ones(16))", "bias"), ("m.parts[0] = nn.ReLU(inplace=True)", "inplace"),
                  ("m.parts[1].register_forward_hook(lambda part, given, x: x + 1)", "hooks"),
                  ("m.parts[1].register_forward_pre_hook(lambda part, given: given[0] + 1)", "hooks"),
-                 ("m.parts[1].forward = lambda x: x + 1", "hooks"),
+                 ("m.parts[1].forward = lambda x: x + 1", "class's: forward"),
                  ("m.parts[1].forward = m.parts[1].forward; del m.parts[1].forward", None),
                  ("m.register_forward_hook(lambda part, given, x: x + 1)", None),
                  ("m.parts[1].on = True; m.parts[1].on", None),
-                 ("m.parts = m.parts[:1]", "has 1 modules and"), ("del m.parts[1]", "has 1 modules and")]),
+                 ("m.parts = m.parts[:1]", "parts than recorded"), ("del m.parts[1]", "parts than recorded")]),
     "what containers hold": dict(
         state="import collections; self.many = [nn.ReLU()]; self.tables = collections.OrderedDict([(0, torch.ones(16)), "
               "(1, 3 * torch.ones(16))]); self.bag = nn.ParameterDict({'a': torch.ones(16)}); self.cache = []; "
@@ -149,9 +213,9 @@ KINDS = {
                   "x = part(x)\n        for p in (*self.bag.values(), *self.tables.values()):\n            x = x * p\n        "
                   "self.cache.append(1)\n        return torch.relu(x + y)",
         candidate="return added(torch.relu(x) * self.bag['a'] * self.tables[0] * self.tables[1], y)",
-        changes=[("pass", None), ("m.many.append(nn.Tanh())", "many has 2 items"), ("m.many[0] = nn.Tanh()", "Tanh, and a"),
-                 ("m.tables[2] = torch.ones(16)", "tables has 3"), ("m.by['b'] = nn.Tanh()", "by has 2"),
-                 ("m.bag['b'] = torch.ones(16)", "2 modules and tensors"), ("m.many[0].__class__ = nn.Tanh", "Tanh, and a"),
+        changes=[("pass", None), ("m.many.append(nn.Tanh())", "many has other parts"), ("m.many[0] = nn.Tanh()", "Tanh, and a"),
+                 ("m.tables[2] = torch.ones(16)", "tables has other parts"), ("m.by['b'] = nn.Tanh()", "by has other parts"),
+                 ("m.bag['b'] = torch.ones(16)", "parts than recorded: b"), ("m.many[0].__class__ = nn.Tanh", "Tanh, and a"),
                  ("m.many = tuple(m.many)", "a tuple"), ("m.cache.append(1)", None), ("m.tables[1].mul_(2)", "table"),
                  ("m.by['a'].register_forward_hook(lambda part, given, x: x + 1)", "hooks")]),
     "what forward makes and asks for": dict(
@@ -166,27 +230,59 @@ KINDS = {
         candidate="return added(x, y)",
         changes=[("pass", None), ("m.part.negate = True", "negate, which was absent"), ("m.turned = True", "turned, which"),
                  ("m.last = torch.ones(1)", None), ("m.device = 'cpu'", None), ("m.step = 3.0", "step is 3.0"),
-                 ("m.part.forward = lambda x: x", "hooks"), ("m.part.eps = 3.0", None)]),
+                 ("m.part.forward = lambda x: x", "class's: forward"), ("m.part.eps = 3.0", None)]),
     "functions and other things that have names": dict(
         state="import enum, numpy; self.act = torch.relu; self.shape = lambda x: x.abs(); self.dtype = torch.float32; "
               "self.root = numpy.sqrt(numpy.float64(16)); self.kind = enum.Enum('Kind', 'RED BLUE').RED; self.pool = F.max_pool1d; "
-              "self.many = (torch.Size, (F.gelu,)); self.cls = nn.Identity; self.name = '<red>'",
-        reference="assert len(self.many) == 2 and self.name\n        "
+              "self.many = (torch.Size, (F.gelu,)); self.cls = nn.Identity; self.name = '<red>'; import functools; "
+              "self.others = [(lambda a, b: a + b), (lambda a, b: a - b)]; self.plus = self.others[0]; self.ops = Ops(); "
+              "self.leaky = functools.partial(F.leaky_relu, negative_slope=1.0); self.method = torch.Tensor.abs; "
+              "self.part_op = self.ops.same; self.cut = slice(16); self.again = [named(1), named(2)]; self.named = self.again[0]; "
+              "self.scripted = torch.jit.script(same); self.twice = torch.compile(lambda x: x); self.kind_name = type(self).__name__",
+        reference="assert len(self.many) == 2 and self.name and self.kind_name\n        "
+                  "x = self.plus(self.method(self.leaky(self.part_op(self.named(self.scripted(x))))), 0 * x)[self.cut]\n        "
                   "x = self.cls()(self.shape(x).to(self.dtype) * self.root)\n        "
                   "return self.act(self.pool(x, 1) + (y if self.kind.name == 'RED' else -y))",
         candidate="return added(x.abs() * 4, y)",
-        changes=[("pass", None), ("m.act = torch.tanh", "tanh tanh>', and '<"), ("m.act = torch.nn.functional.relu", "act is '<torch"),
-                 ("m.shape = lambda x: x.neg()", "of neg"), ("m.shape = lambda other: other.abs()", "shape is"),
+        changes=[("pass", None), ("m.act = torch.tanh", ".tanh>', and '<"), ("m.act = torch.nn.functional.relu", "act is '<torch"),
+                 ("m.shape = lambda x: x.neg()", "of neg"), ("m.shape = lambda other: other.abs()", "shape is"), ("m.plus = (lambda a, b: a - b)", "plus is"),
+                 ("m.plus = m.others[1]", "plus is"), ("m.cut = slice(1)", "cut is"),
+                 ("import functools; m.leaky = functools.partial(F.leaky_relu, negative_slope=0.5)", "0.5)), and"),
+                 ("m.method = torch.Tensor.neg", "neg"), ("m.part_op = m.ops.tanh", "Ops.tanh"), ("m.named = m.again[1]", "line"),
+                 ("m.scripted = torch.tanh", "scripted is"),
                  ("m.dtype = torch.float64; x = x.double()", "dtype is"), ("m.dtype = torch.float16", "float16>', and"),
                  ("import numpy; m.root = numpy.float64(2)", "2.0>"), ("import numpy; m.root = numpy.float32(4)", "<float32 4.0>"),
                  ("m.root = 4.0", "4.0, and"), ("m.kind = type(m.kind).BLUE", "<Kind BLUE>"), ("m.pool = F.adaptive_max_pool1d", "adaptive"),
                  ("m.pool = F.max_pool1d", None), ("m.many = (torch.Size, (F.relu,))", "many is"), ("m.cls = nn.ReLU", "ReLU"),
-                 ("m.act = nn.ReLU()", "has 1 modules")]),
+                 ("m.act = nn.ReLU()", "parts than recorded: act")]),
+    "what forward caches": dict(
+        state="self.part = Caching()", reference="return torch.relu(self.part(x) + y)", candidate="return added(x, y)",
+        changes=[("pass", None), ("with warnings.catch_warnings():\n    warnings.simplefilter('ignore'); m(x.double(), y.double())\n"
+                                     "m.__dict__.pop('_kw_warned', None)", None),
+                 ("m.part.compile(backend='eager')", None), ("m.part.factor = 2.0", "factor")]),
+    "what is in an order, or in place of the class's": dict(
+        state="self.acts = nn.ModuleDict({'a-b': nn.ReLU(), 'b': Shift()}); self.plain = {'a': nn.ReLU(), 'b': Shift()}; "
+              "self.part = Shift(); self.wrap = Wrap(self.part)",
+        reference="for act in (*self.acts.values(), *self.plain.values()):\n            x = act(x)\n        "
+                  "return torch.relu(self.part(x) + self.wrap.by + self.part.tail(y))",
+        candidate="x = torch.relu(torch.relu(x) + 1) + 2\n        return added(x, y + 1)",
+        changes=[("pass", None), ("m.acts['a-b'] = m.acts.pop('a-b')", "acts has other parts than recorded: their order"),
+                 ("m.plain['a'] = m.plain.pop('a')", "their order"), ("m.acts['a-b'] = nn.Tanh()", "Tanh"),
+                 ("m.part.tail = torch.neg", "tail"), ("m.zero_grad = None", "class's: zero_grad"), ("m.part.by = 2", "by"),
+                 ("del m.part.note; m.part.odd = 1.0", "odd, which was absent"), ("m.extra = nn.ReLU()", "parts than recorded: extra")]),
+    "tensors of other kinds": dict(
+        state="self.linear = nn.Linear(16, 16)", reference="return torch.relu(self.linear(x) + y)",
+        candidate="return added(self.linear(x), y)",
+        changes=[("pass", None), ("m.linear.weight = nn.Parameter(m.linear.weight.detach().to_sparse_csr())", "sparse"),
+                 ("x = torch.nested.nested_tensor([x]); y = torch.nested.nested_tensor([y]); call = lambda x, y: m(x, y).to_padded_tensor(0.0)", "nested")]),
     "modules that are scripted": dict(
         state="self.part = torch.jit.script(nn.Sequential(nn.ReLU(), nn.Identity()))",
         reference="return self.part(x + y)", candidate="return added(x, y)",
         changes=[("pass", None), ("m.part = nn.Sequential(nn.ReLU(), nn.Identity())", None),
                  ("m.part = torch.jit.script(nn.Tanh())", "Tanh, and a"), ("m.part = nn.Tanh()", "Tanh, and a")]),
+    "a mode of a scripted module": dict(
+        state="self.part = torch.jit.script(Gate())", reference="return torch.relu(self.part(x) + y)",
+        candidate="return added(x * 2, y)", changes=[("pass", None), ("m.eval()", "part.training is False")]),
     "arguments that are one": dict(
         state="pass",
         reference="return torch.relu(x) if x is y or x.data_ptr() == y.data_ptr() else torch.relu(x + y)",

@@ -115,7 +115,8 @@ class Recording:
         self.input_keys = [v.key for v in outputs]
 
         self.warm = recorder.start("warm")
-        with SettingReads(modules, containers) as settings, warnings.catch_warnings(record=True) as told:
+        reads = SettingReads(modules, containers, vars(self.file.module))
+        with reads as settings, warnings.catch_warnings(record=True) as told:
             if "survives" not in recorder.without:
                 self._call(model, arguments)
             self.forward, self.default_dtype = recorder.start("forward"), torch.get_default_dtype()

@@ -1,67 +1,35 @@
 """What a forward is told by the modules of its model: their classes and parts, and the plain values that it reads."""
 
-import enum
+import functools
 import inspect
-import math
-import os
 import re
-import types
 
 import torch
 
+from plain_values import literal
+
 _OF_EVERY_MODULE = set(vars(torch.nn.Module())) - {"training"}
 _MISSING = object()
-_HERE = os.path.dirname(__file__)
-LONGEST = 200  # characters of a text, items of a tuple
-
-
-def literal(value):
-    """The value as docs/formats/task.md has constants; raises TypeError for what is none."""
-    if value is None or type(value) is bool or type(value) is int and abs(value) < 1 << 63:
-        return value
-    if type(value) is float:
-        return value if math.isfinite(value) else {"f": str(value)}
-    if type(value) in (tuple, torch.Size) and len(value) <= LONGEST:
-        return {"tuple": [literal(item) for item in value]}
-    text = value if type(value) is str else _named(value)
-    if text is not None and len(text) <= LONGEST and text.isprintable():
-        return text
-    raise TypeError(type(value))
-
-
-def _named(value):
-    """What stands for a function, class, dtype, member of an enum or number of NumPy; None for others. An export finds
-    the same (_kw_plain in src/program/python/host_path.cc). What a lambda is called does not tell it from another."""
-    cls = type(value)
-    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)):
-        if isinstance(value, types.FunctionType) and os.path.dirname(value.__code__.co_filename) == _HERE:
-            return None  # a stand-in; an export finds what it stands for
-        whole = value.__module__ + "." if str(value.__module__).startswith("torch.") else ""
-        code = " of " + " ".join(value.__code__.co_names) if value.__name__ == "<lambda>" else ""
-        return f"<{whole}{value.__qualname__} {value.__name__}{code}>"
-    if isinstance(value, enum.Enum):
-        return f"<{cls.__qualname__} {value.name}>"
-    if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
-        return f"<{cls.__name__} {value.item()!r}>"
-    return f"<{value}>" if cls is torch.dtype else None
 
 
 class SettingReads:
     """Notes the plain attributes of the model's modules that are read meanwhile and stay as they are, and those that
     are asked for in vain.
 
-    `modules`: those of the model, each with its paths. `containers`: lists, tuples and dicts that hold modules or
-    tensors, each with its path and length. Attributes that are read through a module's dictionary are not seen, and
-    neither are those that a class computes.
+    `modules`: those of the model, itself first, each with its paths. `containers`: lists, tuples and dicts that hold
+    modules or tensors, each with its path. `own`: what the model's file defines, by name. Attributes that are read
+    through a module's dictionary are not seen, and neither are those that a class computes.
     """
 
     watching = None
 
-    def __init__(self, modules, containers=()):
+    def __init__(self, modules, containers=(), own=None):
         self.modules = [(module, paths) for module, paths in modules if not _is_hidden(paths[0])]
         self.containers = [container for container in containers if not _is_hidden(container[1])]
-        self.told = [_description(module) for module, _ in self.modules]  # before forward adds to it
+        self.own = own
+        self.told = self._descriptions()  # before forward adds to it
         self.read = {}  # (id of the module, name) -> value; _MISSING for what there is not
+        self.written = set()  # the same keys: those that forward sets before it reads them
         self._of_classes = []  # what was there: class, name, value
 
     def __enter__(self):
@@ -69,7 +37,7 @@ class SettingReads:
         for module, _ in self.modules:
             of_class = names.setdefault(type(module), set())
             of_class.update(name for name, value in vars(module).items()
-                            if name not in _OF_EVERY_MODULE and _is_plain(value))
+                            if name not in _OF_EVERY_MODULE and self.is_plain(value))
         found = [(cls, name, inspect.getattr_static(cls, name, _MISSING))
                  for cls, of_class in names.items() for name in of_class]
         for cls, name, inherited in found:
@@ -88,36 +56,60 @@ class SettingReads:
             else:
                 setattr(cls, name, value)
 
+    def is_plain(self, value):
+        try:
+            literal(value, self.own)
+        except TypeError:
+            return False
+        return True
+
     def described(self):
-        """{path: {"class", "parts", "hooks", "settings", "absent"}} (docs/formats/task.md)."""
+        """{path: {"class", "parts", "hooks", "hiding", "settings", "absent"}} (docs/formats/task.md)."""
         out, of_module = {}, {}
         for (owner, name), value in self.read.items():
-            of_module.setdefault(owner, []).append((name, value))
-        for (module, paths), told in zip(self.modules, self.told):
+            if not name.startswith("__") and (owner, name) not in self.written:
+                of_module.setdefault(owner, []).append((name, value))
+        told = [_unchanged(before, after) for before, after in zip(self.told, self._descriptions())]
+        for (module, paths), description in zip(self.modules, told):
             settings, absent = {}, []
             for name, value in of_module.get(id(module), ()):
-                if name.startswith("__") or _now(module, name) is not value:
-                    continue
                 if value is _MISSING:
-                    absent.append(name)
-                elif not _is_device(value):
-                    settings[name] = literal(value)
-            told = {**told, "settings": settings, **({"absent": sorted(absent)} if absent else {})}
-            out.update(dict.fromkeys(paths, told))
-        for container, path, length in self.containers:
-            if len(container) == length:  # or forward changes it
-                out[path] = {"class": type(container).__name__, "parts": length, "hooks": 0, "settings": {}}
+                    absent += [] if hasattr(module, name) else [name]
+                elif _now(module, name) is value and not _is_of_model(module, value, paths):
+                    settings[name] = literal(value, self.own)
+            out.update(dict.fromkeys(paths, {**description, "settings": settings, "absent": sorted(absent)}))
+        for (_, path), description in zip(self.containers, told[len(self.modules):]):
+            if description["parts"] is not None:  # or forward changes it
+                out[path] = {**description, "settings": {}, "absent": []}
         return out
 
+    def _descriptions(self):
+        return ([_of_module(module) for module, _ in self.modules]
+                + [_of_container(container) for container, _ in self.containers])
 
-def _description(module):
-    """A name of its class, how many modules and tensors it has, and how many hooks: attributes that hide one of its
-    class, such as a forward, count as hooks."""
+
+def _class_name(cls):
+    return cls.__module__ + "." + cls.__qualname__ if cls.__module__.startswith("torch.") else cls.__qualname__
+
+
+def _of_module(module):
+    """Its class, the names of its modules and tensors, how many hooks it has, and its attributes that hide one of its
+    class, such as a forward. What a cached property found is not hidden, and neither is compile()."""
     cls = type(module)
-    named = cls.__module__ + "." + cls.__qualname__ if cls.__module__.startswith("torch.") else cls.__qualname__
-    hidden = sum(hasattr(cls, name) for name in vars(module))
-    return {"class": named, "parts": len(module._modules) + len(module._parameters) + len(module._buffers),
-            "hooks": len(module._forward_hooks) + len(module._forward_pre_hooks) + hidden}
+    hiding = [name for name in vars(module) if hasattr(cls, name) and name != "_compiled_call_impl"
+              and not isinstance(getattr(cls, name), functools.cached_property)]
+    return {"class": _class_name(cls), "parts": [*module._modules, *module._parameters, *module._buffers],
+            "hooks": len(module._forward_hooks) + len(module._forward_pre_hooks), "hiding": sorted(hiding)}
+
+
+def _of_container(container):
+    parts = map(repr, container if isinstance(container, dict) else range(len(container)))
+    return {"class": _class_name(type(container)), "parts": list(parts), "hooks": 0, "hiding": []}
+
+
+def _unchanged(before, after):
+    """A description without what forward changes: after a call of the original, it is another one."""
+    return {**before, **{key: None for key in ("parts", "hiding") if before[key] != after[key]}}
 
 
 class _Watched:
@@ -129,7 +121,7 @@ class _Watched:
     def __get__(self, module, kind=None):
         if module is not None and self.name in module.__dict__:
             value = module.__dict__[self.name]
-            if _is_plain(value):
+            if self.reads.is_plain(value):
                 self.reads.read.setdefault((id(module), self.name), value)
             return value
         if self.inherited is _MISSING:
@@ -138,6 +130,8 @@ class _Watched:
         return bind(self.inherited, module, kind) if bind else self.inherited
 
     def __set__(self, module, value):
+        if (id(module), self.name) not in self.reads.read:
+            self.reads.written.add((id(module), self.name))
         module.__dict__[self.name] = value
 
     def __delete__(self, module):
@@ -176,16 +170,10 @@ def _now(module, name):
     return _MISSING
 
 
-def _is_plain(value):
-    try:
-        literal(value)
-    except TypeError:
-        return False
-    return True
-
-
-def _is_device(value):
-    """Where a model is, the tensors show."""
+def _is_of_model(module, value, paths):
+    """Where a model is, its tensors show. What its class is called is another text in an export."""
+    if "" in paths and (value is type(module) or value in (type(module).__name__, type(module).__qualname__)):
+        return True
     return type(value) is str and re.fullmatch(r"cpu|cuda(:\d+)?", value) is not None
 
 

@@ -75,4 +75,4 @@ class _Walk:
 
     def container(self, path, container, items):
         if any(isinstance(item, (torch.Tensor, torch.nn.Module)) for item in items):
-            self.containers.append((container, path, len(container)))
+            self.containers.append((container, path))

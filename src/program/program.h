@@ -147,12 +147,15 @@ struct StateEntry {
   bool operator==(const StateEntry&) const = default;
 };
 
-// What forward was told by a module of the model.
+// What forward was told by a module of the model, or by a container of modules and tensors. What
+// is empty or missing does not matter.
 struct ModuleSource {
-  std::string cls;             // its class's name; empty where it does not matter
-  int parts = -1, hooks = -1;  // how many modules and hooks it has; -1: that does not matter
-  std::map<std::string, Json> settings;  // attributes that forward reads: literals
-  std::vector<std::string> absent;       // attributes that it asked for in vain
+  std::string cls;                                 // its class's name
+  std::optional<std::vector<std::string>> parts;   // names of its modules and tensors, or its keys
+  int hooks = -1;                                  // how many; -1: that does not matter
+  std::optional<std::vector<std::string>> hiding;  // its attributes that hide one of the class
+  std::map<std::string, Json> settings;            // attributes that forward reads: literals
+  std::vector<std::string> absent;                 // attributes that it asked for in vain
   bool operator==(const ModuleSource&) const = default;
 };
 

@@ -327,14 +327,23 @@ Kernel kernel_from_json(const JsonReader& in, const std::map<std::string, std::s
 
 namespace {
 
+Json names_json(const std::optional<std::vector<std::string>>& names) {
+  return names ? Json(*names) : Json();
+}
+
+std::optional<std::vector<std::string>> names_from_json(const JsonReader& in) {
+  if (in.raw().is_null()) return std::nullopt;
+  std::vector<std::string> out;
+  for (const JsonReader& name : in.items()) out.push_back(name.string());
+  return out;
+}
+
 Json modules_json(const std::map<std::string, ModuleSource>& modules) {
   Json out = Json::object();
   for (const auto& [path, module] : modules) {
-    out[path] = {{"class", module.cls},
-                 {"parts", module.parts},
-                 {"hooks", module.hooks},
-                 {"settings", module.settings}};
-    if (!module.absent.empty()) out[path]["absent"] = module.absent;
+    out[path] = {{"class", module.cls},         {"parts", names_json(module.parts)},
+                 {"hooks", module.hooks},       {"hiding", names_json(module.hiding)},
+                 {"settings", module.settings}, {"absent", module.absent}};
   }
   return out;
 }
@@ -345,16 +354,13 @@ std::map<std::string, ModuleSource> modules_from_json(const JsonReader& source) 
     for (const auto& [path, in] : source.at("modules").members()) {
       ModuleSource module;
       module.cls = in.at("class").string();
-      module.parts = static_cast<int>(in.at("parts").integer());
+      module.parts = names_from_json(in.at("parts"));
       module.hooks = static_cast<int>(in.at("hooks").integer());
+      module.hiding = names_from_json(in.at("hiding"));
       for (const auto& [name, value] : in.at("settings").members()) {
         module.settings[name] = value.raw();
       }
-      if (in.has("absent")) {
-        for (const JsonReader& name : in.at("absent").items()) {
-          module.absent.push_back(name.string());
-        }
-      }
+      module.absent = names_from_json(in.at("absent")).value_or(std::vector<std::string>());
       out[path] = std::move(module);
     }
     return out;

@@ -127,6 +127,10 @@ std::optional<std::string> tried(Executor& executor, const LoadedPair& tasks, bo
   return reason.empty() ? judge.together() : reason;
 }
 
+bool runs_more_than_forward(const ModuleSource& model) {
+  return model.hooks > 0 || (model.hiding && std::ranges::count(*model.hiding, "forward") > 0);
+}
+
 }  // namespace
 
 Stage stage_of(const JobFault& fault) {
@@ -277,14 +281,13 @@ JobOutcome<std::string> Verifier::exported(const Reference& reference, const Rec
   const JobOutcome<Task> recorded = adopted(reference, canonical(built.value->task), again);
   if (recorded.fault) return {std::nullopt, recorded.fault};
   if (const std::string where = difference(task, *recorded.value); !where.empty()) {
-    std::string why = "the exported program records as another one (at " + where + ")";
-    for (const std::string& warning : built.value->warnings) why += ". " + warning;
-    if (const auto root = task.source.modules.find("");
-        root != task.source.modules.end() && root->second.hooks > 0) {
-      why +=
-          ". The model has hooks on itself, or attributes in place of its class's functions, so a "
-          "call of it is more than its forward";
+    std::string why = "the exported program records as another one";
+    const auto root = task.source.modules.find("");
+    if (root != task.source.modules.end() && runs_more_than_forward(root->second)) {
+      why += ", as a call of the model is more than its class's forward (hooks, or another forward)";
     }
+    for (const std::string& warning : built.value->warnings) why += ". " + warning;
+    why += " (at " + where + ")";
     return {std::nullopt,
             JobFault{JobResult::Status::kRefused, "export", why, again.file, 0, "record"}};
   }

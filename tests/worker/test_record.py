@@ -280,12 +280,17 @@ def test_plain_attributes_that_forward_reads_are_recorded(client, tools):
     reply, _ = client.run(tools.request(SETTINGS))
     assert reply["status"] == "ok", reply
     told = reply["task"]["source"]["modules"]
-    part = {"class": "Part", "parts": 1, "hooks": 2, "settings": {
+    line = 1 + next(i for i, text in enumerate(SETTINGS.splitlines()) if "lambda x" in text)
+    column = SETTINGS.splitlines()[line - 1].index("self.part.tensor")
+    part = {"class": "Part", "parts": ["weight"], "hooks": 1, "hiding": ["forward"], "settings": {
         "eps": 1e-5, "words": {"tuple": ["a", {"tuple": [None, True]}]}, "shape": {"tuple": [8]}, "far": {"f": "-inf"},
-        "forward": "<Model.__init__.<locals>.<lambda> <lambda> of part tensor>"}, "absent": ["absent"]}
-    norm = {"class": "torch.nn.modules.normalization.LayerNorm", "parts": 2, "hooks": 0, "settings": {"eps": 1e-5, "normalized_shape": {"tuple": [8]}}}
-    assert told == {"": {"class": "Model", "parts": 1, "hooks": 0, "settings": {"twice": None}}, "part": part,
-                    "parts": {"class": "list", "parts": 2, "hooks": 0, "settings": {}}, "parts[0]": part, "parts[1]": norm}
+        "forward": "<Model.__init__.<locals>.<lambda> at line %d:%d of part tensor>" % (line, column)}, "absent": ["absent"]}
+    plain = {"hooks": 0, "hiding": [], "absent": []}
+    norm = {**plain, "class": "torch.nn.modules.normalization.LayerNorm", "parts": ["weight", "bias"],
+            "settings": {"eps": 1e-5, "normalized_shape": {"tuple": [8]}}}
+    assert told == {"": {**plain, "class": "Model", "parts": ["part"], "settings": {"twice": None}}, "part": part,
+                    "parts": {**plain, "class": "list", "parts": ["0", "1"], "settings": {}},
+                    "parts[0]": part, "parts[1]": norm}
 
 
 def test_classes_are_as_before_after_their_attributes_were_watched():

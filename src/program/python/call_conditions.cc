@@ -107,6 +107,10 @@ def _kw_misfit(tensors, expected):
     for tensor, (name, dtype, shape, strides) in zip(tensors, expected):
         if not isinstance(tensor, torch.Tensor):
             return name + " is no tensor"
+        # Those that wrap others have no memory of their own.
+        wraps = type(tensor).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+        if tensor.layout != torch.strided or tensor.is_nested or wraps:
+            return name + " is sparse, nested, or wraps other tensors"
         if not (
             tensor.is_cuda != _kw_interpreted
             and tensor.dtype == dtype

@@ -9,6 +9,7 @@
 #include "program/python/call_conditions.h"
 #include "program/python/host_path.h"
 #include "program/python/memory_guard.h"
+#include "program/python/module_guard.h"
 #include "program/python/python_text.h"
 #include "program/python/step_writer.h"
 #include "program/rewrite/tables.h"
@@ -72,7 +73,7 @@ class ModuleWriter {
     for (const Program* program : {&task_.forward, &task_.derive, &premises}) {
       if (out.empty()) out = exported(task_, *program).helper();
     }
-    out += memory_.functions() + bound_class();
+    out += memory_.functions() + change_function() + bound_class();
     if (asks_state_) out += made_class();
     if (!premises.outputs.empty()) out += tables_function(task_, premises);
     return out + launch_class(launches_);
@@ -153,23 +154,7 @@ class ModuleWriter {
     for (const auto& [name, qualified] : state_) {
       out += "        (" + attribute_keys(qualified) + "),\n";
     }
-    std::string modules;
-    for (const auto& [path, module] : task_.source.modules) {
-      const bool root = path.empty();  // has another class here, and its hooks run around forward
-      std::string settings;
-      for (const auto& [name, value] : module.settings) {
-        settings += "(" + attribute(name) + ", " + setting(value) + "), ";
-      }
-      for (const std::string& name : module.absent) settings += "(" + attribute(name) + ", ), ";
-      modules += "        ((" + attribute_keys(path) + "), " +
-                 (root || module.cls.empty() ? "None" : python_string(module.cls)) + ", " +
-                 number(module.parts) + ", " + number(root ? -1 : module.hooks) + ", (" + settings +
-                 ")),\n";
-    }
-    return "    _kw_paths = (\n" + out +
-           "    )\n    _kw_modules = (\n        # path, class, parts, hooks, attributes: values, "
-           "or none if absent\n" +
-           modules + "    )\n";
+    return "    _kw_paths = (\n" + out + "    )\n" + module_rows(task_.source);
   }
 
   // _kw_derived(): what depends on the state alone, or None if a premise does not hold.
@@ -260,8 +245,12 @@ class ModuleWriter {
              kGone + "\"\n";
     }
     const std::string misfit = "_kw_misfit((" + guarded_ + "), self._kw_expected)";
-    out += "        why = " + std::string(task_.source.modules.empty() ? "" : "why or ") + misfit +
-           "\n        if why:\n            return why\n";
+    out +=
+        "        why = " + std::string(task_.source.modules.empty() ? "" : "why or ") + misfit +
+        "\n        if why:\n" +
+        (asks_state_ ? "            self.__dict__.pop(\"_kw_made\", None)  # old weights may go\n"
+                     : "") +
+        "            return why\n";
     if (const std::string names = memory_.names_differ(forward_); !names.empty()) {
       out += returns_if(names, kMemory);
     }
@@ -313,20 +302,6 @@ class ModuleWriter {
     return out + steps + "        return " + forward_.result(task_.result) + "\n";
   }
 
-  static std::string attribute(const std::string& name) {
-    if (name.starts_with("__")) throw InputError("export: the attribute " + python_string(name));
-    return python_string(name);
-  }
-  static std::string setting(const Json& value) {
-    if (!value.is_object() || value.contains("f")) return python_literal(value);
-    if (!value.contains("tuple")) {
-      throw InputError("export: no setting of a module: " + python_string(value.dump()));
-    }
-    std::string out = "(";
-    for (const Json& item : value.at("tuple")) out += setting(item) + ", ";
-    return out + ")";
-  }
-  static std::string number(int n) { return n < 0 ? "None" : std::to_string(n); }
   static std::string returns_if(const std::string& condition, const char* why) {
     return "        if " + condition + ":\n            return \"" + why + "\"\n";
   }
@@ -366,6 +341,7 @@ std::string export_python(const Task& original, const std::string& user_source) 
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
          R"py(import enum as _kw_enum
+import functools as _kw_functools
 import operator as _kw_operator
 import torch
 import triton as _kw_triton

@@ -55,64 +55,6 @@ def _kw_kept(owner, key):
     return None
 
 
-def _kw_plain(value):
-    """A setting of a module as it was recorded: functions, classes, dtypes, members of enums and NumPy's
-    numbers by what stands for them. The type of what is no setting."""
-    cls = type(value)
-    if isinstance(value, tuple):
-        return tuple(map(_kw_plain, value))
-    if cls in (bool, int, float, str, type(None)):
-        return value
-    if isinstance(value, (_kw_types.FunctionType, _kw_types.BuiltinFunctionType, type)):
-        whole = value.__module__ + "." if str(value.__module__).startswith("torch.") else ""
-        is_lambda = value.__name__ == "<lambda>"
-        code = " of " + " ".join(value.__code__.co_names) if is_lambda else ""
-        return "<%s%s %s%s>" % (whole, value.__qualname__, value.__name__, code)
-    if isinstance(value, _kw_enum.Enum):
-        return "<%s %s>" % (cls.__qualname__, value.name)
-    if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
-        return "<%s %r>" % (cls.__name__, value.item())
-    return "<%s>" % value if cls is torch.dtype else cls
-
-
-def _kw_change(model, modules):
-    """The first module that is another than recorded, as a text: of another class, with other modules
-    in it or hooks on it, or with another value of an attribute that forward reads. None if there is
-    none. What hides an attribute of the class, such as a forward, counts as a hook."""
-    for path, kind, parts, hooks, settings in modules:
-        owner = model
-        for key in path:
-            owner = owner[key] if isinstance(owner, (dict, list, tuple)) else getattr(owner, key)
-        name = ".".join(map(str, ("the model", *path)))
-        cls, scripted = type(owner), isinstance(owner, torch.jit.ScriptModule)
-        of_torch = cls.__module__.startswith("torch.") and not scripted
-        found = cls.__module__ + "." + cls.__qualname__ if of_torch else cls.__qualname__
-        if scripted:
-            found, kind = owner.original_name, kind and kind.rpartition(".")[-1]
-        if kind is not None and found != kind:
-            return "%s is a %s, and a %s was recorded" % (name, found, kind)
-        if isinstance(owner, (dict, list, tuple)):
-            if len(owner) != parts:
-                return "%s has %d items, and %d were recorded" % (name, len(owner), parts)
-            continue
-        if scripted:
-            continue  # it cannot be changed
-        found = len(owner._modules) + len(owner._parameters) + len(owner._buffers)
-        if parts is not None and found != parts:
-            return "%s has %d modules and tensors, and %d were recorded" % (name, found, parts)
-        there = len(owner._forward_hooks) + len(owner._forward_pre_hooks)
-        there += sum(hasattr(cls, key) for key in vars(owner))
-        if hooks is not None and there != hooks:
-            return name + " has other hooks than recorded"
-        for key, *value in settings:
-            if not value and hasattr(owner, key):
-                return "%s has an attribute %s, which was absent" % (name, key)
-            if value and repr(_kw_plain(getattr(owner, key))) != repr(value[0]):
-                found = _kw_plain(getattr(owner, key))
-                return "%s.%s is %r, and %r was recorded" % (name, key, found, value[0])
-    return None
-
-
 def _kw_layouts(tensors):
     """What kernels are written for."""
     return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
@@ -151,9 +93,6 @@ class _kw_Bound:
         settings = [
             (*path, key) for path, *_, told in model._kw_modules for key, *value in told if value
         ]
-        self.absent = [
-            key for path, *_, told in model._kw_modules for key, *value in told if not (path or value)
-        ]
         modules = [path for path, *_ in model._kw_modules]
         places, ends = {}, []
         for path in (*model._kw_paths, *settings, *modules):
@@ -167,23 +106,32 @@ class _kw_Bound:
             ends.append(owner)
         if not all(end is tensor for end, tensor in zip(ends, state)):
             return False
-        self.sizes, self.hooks = [], []
+        self.tables, self.sizes, self.hooks, self.absent, self.own_absent = [], [], [], [], []
         modules = ends[len(ends) - len(modules) :]
         self.parts = [owner for owner in modules if owner is not model]
         self.kinds = list(map(type, self.parts))
-        for owner in modules:
+        for owner, (*_, told) in zip(modules, model._kw_modules):
+            if isinstance(owner, torch.jit.ScriptModule):
+                return False  # its attributes are computed when they are asked
             if isinstance(owner, (dict, list, tuple)):
-                self.sizes.append(owner)
+                (self.tables if isinstance(owner, dict) else self.sizes).append(owner)
                 continue
-            self.sizes += [owner._modules, owner._parameters, owner._buffers]
-            if owner is not model:
+            self.tables.append(owner._modules)
+            self.sizes += [owner._parameters, owner._buffers]
+            absent = [key for key, *value in told if not value]
+            if owner is model:
+                self.own_absent = absent
+            else:
+                self.absent += [(owner.__dict__, key) for key in absent]
                 self.sizes.append(owner.__dict__)
                 self.hooks += [owner._forward_hooks, owner._forward_pre_hooks]
-        self.counts, self.hooked = list(map(len, self.sizes)), list(map(tuple, self.hooks))
+        self.keys_of, self.counts = list(map(tuple, self.tables)), list(map(len, self.sizes))
+        self.hooked = list(map(tuple, self.hooks))
         if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
             return False  # others may be computed when they are asked
         own = model.__dict__  # not held, or the model would hold itself
         places = places.values()
+        self.own_count = len(own) + ("_kw_bound" not in own)
         self.own = [(key, found) for kept, key, found in places if kept is own]
         apart = [place for place in places if place[0] is not own]
         self.kept, self.keys, self.found = ([place[i] for place in apart] for i in range(3))
@@ -208,9 +156,12 @@ class _kw_Bound:
                 self.model() is model
                 and _kw_modes() == self.modes
                 and all(own[key] is found for key, found in self.own)
-                and not any(key in own for key in self.absent)
+                and len(own) == self.own_count
+                and not any(key in own for key in self.own_absent)
+                and not any(key in kept for kept, key in self.absent)
                 and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
                 and list(map(type, self.parts)) == self.kinds
+                and list(map(tuple, self.tables)) == self.keys_of
                 and list(map(len, self.sizes)) == self.counts
                 and list(map(tuple, self.hooks)) == self.hooked
                 and _kw_traits(arguments) == self.traits
