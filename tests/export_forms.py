@@ -117,7 +117,7 @@ FIXED = {
     "_kw_is_same": ["5da0e749d12bada0"],
     "_kw_lie_as": ["55141e93957bc056", "096b43306b1a1799"],
     "_kw_items": ["a8ed96622688041f"],
-    "_kw_name_of": ["a7e22637db453bb0"],
+    "_kw_name_of": ["134c10577bc46d5a"],
     "_kw_plain": ["111c3c291afbe486"],
     "_kw_described": ["5dac4b8ed28f7b1e"],
     "_kw_change": ["c121add78b256890"],

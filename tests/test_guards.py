@@ -244,7 +244,7 @@ KINDS = {
                   "x = self.cls()(self.shape(x).to(self.dtype) * self.root)\n        "
                   "return self.act(self.pool(x, 1) + (y if self.kind.name == 'RED' else -y))",
         candidate="return added(x.abs() * 4, y)",
-        changes=[("pass", None), ("m.act = torch.tanh", ".tanh>', and '<"), ("m.act = torch.nn.functional.relu", "act is '<torch"),
+        changes=[("pass", None), ("m.act = torch.tanh", "tanh>', and '<"), ("m.act = torch.nn.functional.relu", "act is '<torch"),
                  ("m.shape = lambda x: x.neg()", "of neg"), ("m.shape = lambda other: other.abs()", "shape is"), ("m.plus = (lambda a, b: a - b)", "plus is"),
                  ("m.plus = m.others[1]", "plus is"), ("m.cut = slice(1)", "cut is"),
                  ("import functools; m.leaky = functools.partial(F.leaky_relu, negative_slope=0.5)", "0.5)), and"),

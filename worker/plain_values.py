@@ -30,7 +30,7 @@ def literal(value, own):
     raise TypeError(type(value))
 
 
-# An export has the same two functions: _kw_items and _kw_name_of in src/program/python/settings_text.cc.
+# An export has the same two functions: _kw_items and _kw_name_of in src/program/python/module_guard.cc.
 
 
 def _items(value):
@@ -60,8 +60,9 @@ def _name_of(value, own):
         name, code = value.__qualname__, getattr(value, "__code__", None)
         if code is not None and os.path.dirname(code.co_filename) == _HERE:
             return None  # a stand-in: an export finds what it stands for
-        if str(getattr(value, "__module__", None)).startswith("torch."):
-            name = value.__module__ + "." + name
+        module = getattr(value, "__module__", None)
+        if str(module).startswith("torch.") or module and isinstance(value, types.BuiltinFunctionType):
+            name = module + "." + name
         if not name.endswith(value.__name__):
             name += " " + value.__name__
         if code is not None and value.__globals__ is own:

@@ -284,7 +284,8 @@ JobOutcome<std::string> Verifier::exported(const Reference& reference, const Rec
     std::string why = "the exported program records as another one";
     const auto root = task.source.modules.find("");
     if (root != task.source.modules.end() && runs_more_than_forward(root->second)) {
-      why += ", as a call of the model is more than its class's forward (hooks, or another forward)";
+      why +=
+          ", as a call of the model is more than its class's forward (hooks, or another forward)";
     }
     for (const std::string& warning : built.value->warnings) why += ". " + warning;
     why += " (at " + where + ")";

@@ -63,8 +63,9 @@ def _kw_name_of(value):
     methods = *methods, _kw_types.WrapperDescriptorType
     if isinstance(value, (_kw_types.FunctionType, type, *methods)):
         name, code = value.__qualname__, getattr(value, "__code__", None)
-        if str(getattr(value, "__module__", None)).startswith("torch."):
-            name = value.__module__ + "." + name
+        module = getattr(value, "__module__", None)
+        if str(module).startswith("torch.") or module and isinstance(value, _kw_types.BuiltinFunctionType):
+            name = module + "." + name
         if not name.endswith(value.__name__):
             name += " " + value.__name__
         if code is not None and value.__globals__ is globals():
