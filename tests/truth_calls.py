@@ -49,29 +49,33 @@ class Run:
     @contextlib.contextmanager
     def counting(self):
         """Counts launches and calls of the original forward from outside."""
+        from triton.runtime.driver import driver
         from triton.runtime.interpreter import InterpretedFunction
-        from triton.runtime.jit import JITFunction
         is_interpreted = self.device.type == "cpu"
-        kernel, model = InterpretedFunction if is_interpreted else JITFunction, self.export.Model
+        # On a GPU an export may launch what Triton compiled without asking Triton again.
+        launcher, name = (InterpretedFunction, "run") if is_interpreted else (driver.active.launcher_cls, "__call__")
         one_at_a_time = threading.Lock() if is_interpreted else contextlib.nullcontext()
-        run, forward = kernel.run, model.forward
+        model, launch = self.export.Model, getattr(launcher, name)
+        forward = model.forward
 
-        def counted_run(function, *args, **kwargs):
+        def counted_launch(function, *args, **kwargs):
             self.counts[threading.get_ident()]["launches"] += 1
             with one_at_a_time:
-                return run(function, *args, **kwargs)
+                return launch(function, *args, **kwargs)
 
         def counted_forward(module, *args, **kwargs):
             self.counts[threading.get_ident()]["fallbacks"] += 1
             return forward(module, *args, **kwargs)
 
-        kernel.run, model.forward = counted_run, counted_forward
+        setattr(launcher, name, counted_launch)
+        model.forward = counted_forward
         try:
             with warnings.catch_warnings(record=True) as self.warned:
                 warnings.simplefilter("always")
                 yield
         finally:
-            kernel.run, model.forward = run, forward
+            setattr(launcher, name, launch)
+            model.forward = forward
 
     def fallback_warnings(self):
         return sum(FALLBACK_SAYS in str(warning.message) for warning in self.warned)

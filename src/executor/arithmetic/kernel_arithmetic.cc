@@ -28,7 +28,8 @@ double most_terms_before(const Program& program, ValueId id, std::set<ValueId>& 
   const AtenCall* call = maker_of(program, id);
   if (!call) return 0;
   const OperatorRow* row = find_operator(call->op);
-  const bool product = row && work_row(*row).numerics == Numerics::kMatmul;
+  const bool product =
+      row && (work_row(*row).numerics == Numerics::kMatmul || row->cls == OpClass::kRecurrent);
   double most = product ? summed_terms(program, *call) : 0;
   for (ValueId operand : operands_of(*call)) {
     most = std::max(most, most_terms_before(program, operand, seen));

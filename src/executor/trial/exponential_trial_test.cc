@@ -105,5 +105,45 @@ TEST_P(ExponentialTrial, SoDoFunctionsOfExponentials) {
   }
 }
 
+// Triton has no tanh. A cell with 2 sigmoid(2x) - 1 in its place takes small results from numbers
+// near one, and on blank inputs its biases alone make them.
+TEST_P(ExponentialTrial, CellsMayTakeTanhFromNumbersNearOne) {
+  constexpr int64_t kWidth = 4;
+  const std::vector<std::vector<int64_t>> shapes = {
+      {kN, kWidth}, {kN, kWidth}, {kWidth, kWidth}, {kWidth, kWidth}, {kWidth}, {kWidth}};
+  const Json inputs = {0, 1, 2, 3, 4, 5};
+  Json values = Json::array();
+  for (int i = 0; i < 6; ++i) values.push_back(value_json("float32", shapes[i], i));
+  values.push_back(value_json("float32", {kN, kWidth}, 6));
+  const Json step = step_json("aten.rnn_tanh_cell.default",
+                              {{"input", v(0)},
+                               {"hx", v(1)},
+                               {"w_ih", v(2)},
+                               {"w_hh", v(3)},
+                               {"b_ih", v(4)},
+                               {"b_hh", v(5)}},
+                              {6});
+  const Task reference =
+      make_task(random_inputs(shapes), make_program(values, inputs, {step}, {6}));
+  std::vector<Kernel> kernels = {make_kernel("cell", std::vector<std::string>(7, "*fp32"), {6})};
+  const Task candidate =
+      make_task(random_inputs(shapes),
+                make_program(values, inputs,
+                             {step_json("aten.empty.memory_format", {{"size", {kN, kWidth}}}, {6}),
+                              launch_json(0, {v(0), v(1), v(2), v(3), v(4), v(5), v(6)})},
+                             {6}, kernels),
+                kernels);
+  for (const double off : {1.0, 1 + 1e-4}) {
+    backend_.kernels["cell"] = [off](std::span<const at::Tensor> t) {
+      const at::Tensor sum = at::linear(t[0], t[2], t[4]) + at::linear(t[1], t[3], t[5]);
+      at::Tensor(t[6]).copy_(2 * (2 * off * sum).sigmoid() - 1);
+    };
+    const TrialReport report = run(reference, candidate, {.variation = Variation::kScaleDown});
+    ASSERT_EQ(report.status, ReplyStatus::kOk) << report.message;
+    EXPECT_EQ(within(report.outputs[0]), off == 1)
+        << report.outputs[0].candidate_rms << " " << report.outputs[0].reference_rms;
+  }
+}
+
 }  // namespace
 }  // namespace kw::exec
