@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -21,10 +21,10 @@
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr rlim_t kMemory = rlim_t{1} << 30;
-constexpr std::chrono::seconds kPatience{10};  // for one input; usual are milliseconds
+// Of this process, for one input. Usual are milliseconds, but a reader of its output may be slow.
+constexpr std::clock_t kPatience = 10 * CLOCKS_PER_SEC;
 
 std::vector<std::string> seeds_in(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -68,9 +68,9 @@ void save_input_on_death() {
 
 void run(std::string text) {
   input = std::move(text);
-  const auto start = Clock::now();
+  const std::clock_t start = std::clock();
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
-  kw::must(Clock::now() - start < kPatience, "one input takes seconds at most");
+  kw::must(std::clock() - start < kPatience, "one input takes seconds at most");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // libFuzzer wants it; with other compilers driver.cc calls it (CONTRIBUTING.md, "Fuzzing").
 //
 // The contract of every parser of hostile input: a value or InputError. Any other exception, a
-// failed property, a crash, more than a gigabyte or more than seconds of time is a find.
+// failed property, a crash, more than a gigabyte or more than seconds of CPU time is a find.
 #pragma once
 
 #include <cstddef>
