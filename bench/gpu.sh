@@ -140,9 +140,9 @@ step_selftest() {  # the labelled corpora on this device, in PARTS at once
   return $code
 }
 
-step_truth() {  # what is handed out for files that lie, run in plain Python on this device
-  "$PYTHON" tests/truth_cases.py "$BUILD/kernelwright" --backend cuda --jobs "${EVALS:-5}" \
-    >"$out/truth.jsonl"
+step_truth() {  # what is handed out for files that lie, run in plain Python on this device; GRAPHED=1: by CUDA graphs
+  "$PYTHON" tests/truth_cases.py "$BUILD/kernelwright" --backend cuda --jobs "${EVALS:-5}" ${GRAPHED:+--graphed} \
+    >"$out/truth${GRAPHED:+_graphed}.jsonl"
 }
 
 step_libraries() {  # models of libraries, as this host has them; PACKAGES: a folder with further ones

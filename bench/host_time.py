@@ -4,7 +4,8 @@
     bench/host_time.py FOLDER/optimized.py ...
 
 The tensors are on the CPU, and launches reach a compiled kernel that does nothing. So a launch is what the export
-adds to Triton's launcher, and a call is what it asks of the model and of the arguments before its steps.
+adds to Triton's launcher, and a call is model(x) without its steps. The checks of a call are in Python, or in C++
+where the package kernelwright_host is installed.
 Prints microseconds: of a launch, of a call that finds the model as the one before did (the least of some runs), and
 of a call that is judged (the median). A parameter is a tensor of the model; the call's time is divided among them.
 """
@@ -64,7 +65,7 @@ class Counted:
 
 
 def measure(path):
-    """{"launches", "launch_us", "arguments", "call_us", "first_us", "parameters"} of one file."""
+    """{"launches", "launch_us", "arguments", "call_us", "first_us", "parameters", "checks"} of one file."""
     module = loaded(path)
     model, inputs = module.ModelNew(*module.get_init_inputs()), module.get_inputs()
     compiled = Counted()
@@ -72,7 +73,9 @@ def measure(path):
     for launch in launches:
         launch.kernel = compiled
     where = (0, 0)
-    module._kw_Bound.where = lambda bound: where
+    module._kw_Call.where = lambda call: where
+    if hasattr(module, "_kw_graph_settings"):
+        model.graphed(False)
     with torch.inference_mode():
         for _ in range(2):
             model(*inputs)
@@ -81,8 +84,12 @@ def measure(path):
         bound, tensors = model.__dict__.get("_kw_bound"), tuple(t for t in inputs if isinstance(t, torch.Tensor))
         if bound is None:
             raise SystemExit("%s: each call is judged again" % path)
+        steps, results = module.ModelNew._kw_steps, bound.calls.popitem()[1].run(module.ModelNew._kw_steps, *tensors)
         out = {"parameters": len(bound.state), "launches": len(launches), "first_us": first_us(model._kw_bind, tensors),
-               "call_us": least_us(lambda: bound.holds(model, *tensors))}
+               "checks": "Python" if module._kw_host is module._kw_Host else "C++"}
+        module.ModelNew._kw_steps = staticmethod(lambda *_: results)
+        out["call_us"] = least_us(lambda: model(*inputs))
+        module.ModelNew._kw_steps = staticmethod(steps)
         if launches:
             # After the grid, stream, kernel, its metadata, and three that are None; before the constants.
             given = compiled.given[9:len(compiled.given) - len(launches[-1].last)]
@@ -97,8 +104,9 @@ def main():
     for path in parser.parse_args().export:
         found = measure(path)
         each = found["call_us"] / max(found["parameters"], 1)
-        print("%s: a call %.1f us, of %d parameters (%.2f us a parameter), a judged one %.0f us"
-              % (path.parent.name or path, found["call_us"], found["parameters"], each, found["first_us"]), end="")
+        print("%s: a call %.1f us, of %d parameters (%.2f us a parameter), a judged one %.0f us, checks in %s"
+              % (path.parent.name or path, found["call_us"], found["parameters"], each, found["first_us"],
+                 found["checks"]), end="")
         if "launch_us" in found:
             print("; a launch of %d arguments %.2f us" % (found["arguments"], found["launch_us"]), end="")
         print()

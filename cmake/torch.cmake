@@ -5,7 +5,8 @@ execute_process(
 print(os.path.dirname(torch.__file__))
 print(torch.__version__)
 print(1 if torch.version.cuda else 0)
-print(sysconfig.get_paths()['purelib'])"
+print(sysconfig.get_paths()['purelib'])
+print(sysconfig.get_paths()['include'])"
   OUTPUT_VARIABLE torch_facts RESULT_VARIABLE torch_status ERROR_VARIABLE torch_error
   OUTPUT_STRIP_TRAILING_WHITESPACE)
 if(NOT torch_status EQUAL 0)
@@ -16,6 +17,9 @@ list(GET torch_facts 0 TORCH_DIR)
 list(GET torch_facts 1 TORCH_VERSION)
 list(GET torch_facts 2 KW_TORCH_CUDA)
 list(GET torch_facts 3 SITE_PACKAGES)
+list(GET torch_facts 4 python_include)
+# Absent without the headers of Python (Debian: python3-dev).
+find_path(KW_PYTHON_INCLUDE Python.h PATHS ${python_include} NO_DEFAULT_PATH)
 message(STATUS "torch ${TORCH_VERSION} (CUDA: ${KW_TORCH_CUDA})")
 
 add_library(kw_torch INTERFACE)

@@ -44,14 +44,17 @@ FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
 USED = {"torch", "ModelNew", "zip", "isinstance", "len", "list", "dict", "tuple", "str", "int",
         "bool", "float", "type", "super", "getattr", "any", "all", "id", "object", "set", "sorted", "AttributeError",
         "LookupError", "RuntimeError", "TypeError", "self", "args", "kwargs", "key", "made", "tensors",
-        "derived", "bound", "where", "why", "hasattr"}
+        "derived", "bound", "call", "where", "why", "hasattr"}
 DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit", "setattr", "delattr",
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
 IMPORTS = """
 import enum as _kw_enum
 import functools as _kw_functools
+import gc as _kw_gc
 import operator as _kw_operator
+import threading as _kw_threading
+import time as _kw_time
 import torch
 import triton as _kw_triton
 import types as _kw_types
@@ -122,15 +125,22 @@ FIXED = {
     "_kw_described": ["5dac4b8ed28f7b1e"],
     "_kw_change": ["c121add78b256890"],
     "_kw_kept": ["2673857a28175d3f"],
-    "_kw_layouts": ["0872476d2dbc560d"],
-    "_kw_traits": ["d8cb51ca7b727ed1"],
+    "_kw_Host": ["9f562e617d8da434"],
+    "_kw_found_host": ["9b9c1337eb2b416f"],
     "_kw_modes": ["63ac09f7bb4d7432"],
-    "_kw_Bound": ["ef490c4c11736e54"],
+    "_kw_Call": ["703b9f3eef657287"],
+    "_kw_Bound": ["8d051e17ee2156d7", "51217f2a95b4a4c7"],
+    "_kw_graph_settings": ["e4a6de82a69cfd03"],
+    "_kw_numerics": ["a6e30d113860b247"],
+    "_kw_seconds": ["d1767300cb3c9852"],
+    "_kw_Graph": ["b2915918cba05df0"],
+    "_kw_Graphs": ["01fc2143abc8c297"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
-    "_kw_Launch": ["f7c24ba155edc18a"],
+    "_kw_Launch": ["4c2f2dd0c0a97b99"],
 }
-OPTIONAL = {"_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
+GRAPHS = {"_kw_graph_settings", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
+OPTIONAL = GRAPHS | {"_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
 ORIGINAL = """
 def _kw_original(self, args, kwargs, why):
     if not self.__dict__.get("_kw_warned"):
@@ -138,18 +148,31 @@ def _kw_original(self, args, kwargs, why):
         _kw_warnings.warn("ModelNew: running the original forward, because " + why)
     return super().forward(*args, **kwargs)
 """
-BINDS = """
-if bound is None or torch.compiler.is_compiling() or not bound.holds(%s):
-    bound = self._kw_bind(%s)
-    if isinstance(bound, str):
-        return self._kw_original(args, kwargs, bound)
+GRAPHED = ["""
+def NAME(self, wanted=True, copies=True, limit=None):
+    "..."
+    self.__dict__["_kw_graphed"] = _kw_graph_settings(wanted, copies, limit)
+    self.__dict__.pop("_kw_bound", None)
+    return self
+""", """
+def NAME(self, wanted=True, copies=True, limit=None):
+    "..."
+    if wanted:
+        _kw_warnings.warn("...")
+    return self
+"""]
+KNOWN = """
+bound, call = (self.__dict__.get("_kw_bound"), None)
+if bound is not None and not torch.compiler.is_compiling():
+    call = bound.known(%s)
+if call is None:
+    call = self._kw_bind(%s)
+    if isinstance(call, str):
+        return self._kw_original(args, kwargs, call)
 """
-WATCHES = """
-if bound.watch(self, %s, %s, %s):
-    self.__dict__["_kw_bound"] = bound
-"""
+DROPS = "if '_kw_bound' not in self.__dict__:\n        self.__dict__.pop('_kw_made', None)\n    "
 RETURNS_WHY = r"return '[\w ,().]+'"
-CALLS_ORIGINAL = r"return self\._kw_original\(args, kwargs, ('[\w ,().]+'|bound)\)"
+CALLS_ORIGINAL = r"return self\._kw_original\(args, kwargs, ('[\w ,().]+'|call)\)"
 
 
 class Forged(Exception):
@@ -459,34 +482,56 @@ class Steps:
         return is_literal(node) or self.local(node)
 
 
-def check_forward(node, kernels, launches, found):
-    """`found` is what `_kw_bind` takes from the model: names, and whether more is derived of them."""
+def check_steps(node, kernels, launches, names, found):
+    """`names` are those of the arguments; `found` is what `_kw_bind` takes from the model. Returns the
+    names of what is taken from the model, and of the results."""
+    need(ast.unparse(node.args) == ", ".join(["tensors", "where", *names]) and node.returns is None
+         and ast.unparse(node.decorator_list) == "staticmethod", node)
+    steps = Steps(kernels, launches, "where")
+    steps.known.update(names)
+    *body, last = node.body
+    given = []
+    if body and isinstance(body[0], ast.Assign) and ast.unparse(body[0].value) == "tensors":
+        taken = body.pop(0)
+        given = steps.names(taken.targets[0])
+        state = [name for name in given if name[0] == "p"]
+        need(state == found and all(re.fullmatch(r"d\d+", name) for name in given[len(state):]), taken)
+        steps.known.update(given)
+    for statement in body:
+        steps.step(statement)
+    need(isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)
+         and all(map(steps.local, last.value.elts)), last)
+    return given, [item.id for item in last.value.elts]
+
+
+def check_forward(node, taken, results):
+    """`taken` is what the steps take from the model, and `results` are theirs."""
     need(ast.unparse(node.args) == "self, *args, **kwargs" and not node.decorator_list
          and node.returns is None, node)
-    steps = Steps(kernels, launches, "where")
-    given = []
-    for statement in node.body[:-1]:
-        text = ast.unparse(statement)
-        if isinstance(statement, ast.If) and text.startswith("if bound is None "):
-            names = ", ".join(given)
-            need(text == ast.unparse(ast.parse(BINDS % (", ".join(["self", *given]), names))), statement)
+    steps = Steps({})
+    given, known = [], []
+    *body, run, last = node.body
+    for statement in body:
+        if isinstance(statement, ast.If) and "call" in ast.unparse(statement.test) + ast.unparse(statement.body[0])[:4] \
+                or ast.unparse(statement).startswith("bound, call = "):
+            known.append(statement)
         elif isinstance(statement, ast.If):
             need(steps.condition(statement.test), statement)
             need(not statement.orelse and re.fullmatch(CALLS_ORIGINAL, ast.unparse(statement.body)), statement)
-        elif text in ("bound = self.__dict__.get('_kw_bound')", "where = bound.where()"):
-            pass
-        elif isinstance(statement, ast.Assign) and ast.unparse(statement.value) == "bound.tensors":
-            names = steps.names(statement.targets[0])
-            state = [name for name in names if name[0] == "p"]
-            need(state == found and all(re.fullmatch(r"d\d+", name) for name in names[len(state):]), statement)
-            steps.known.update(names)
-        elif steps.binding(statement):
-            given.append(statement.targets[0].id)
+        elif known and ast.unparse(statement).endswith(" = call.tensors"):
+            need(steps.names(statement.targets[0]) == taken, statement)
+            steps.known.update(taken)
         else:
-            steps.step(statement)
-    last = node.body[-1]
+            need(steps.binding(statement) and not known, statement)
+            given.append(statement.targets[0].id)
+    names = ", ".join(given)
+    need([ast.unparse(s) for s in known]
+         == [ast.unparse(s) for s in ast.parse(KNOWN % (", ".join(["self", *given]), names)).body], node)
+    once = [name if name not in results[:i] else "_" for i, name in enumerate(results)]
+    runs = "call.run(%s)" % ", ".join(["self._kw_steps", *given])
+    need(ast.unparse(run) == ast.unparse(ast.parse("(%s) = %s" % (", ".join([*once, ""]), runs) if once else runs)), run)
+    steps.known.update(results)
     need(isinstance(last, ast.Return) and last.value is not None and steps.result(last.value), last)
-    return given
 
 
 def check_bind(node, names):
@@ -495,7 +540,7 @@ def check_bind(node, names):
          and node.returns is None, node)
     steps = Steps({})
     steps.known.update(names)
-    text, *body, watches, last = node.body
+    text, *body, last = node.body
     need(isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant), text)
     state = []
     for statement in body:
@@ -509,7 +554,7 @@ def check_bind(node, names):
                                   ast.unparse(statement.handlers)), statement)
             state = [s.targets[0].id for s in found]
         elif isinstance(statement, ast.If) and text in (
-                "if why:\n    return why", "if why:\n    self.__dict__.pop('_kw_made', None)\n    return why"):
+                "if why:\n    return why", "if why:\n    " + DROPS + "return why"):
             pass
         elif isinstance(statement, ast.If):
             need(ast.unparse(statement.test) == "derived is None" or steps.condition(statement.test), statement)
@@ -525,19 +570,18 @@ def check_bind(node, names):
             given = statement.value
             need(not given.keywords and all(map(steps.local, given.args)), statement)
         else:
-            need(text.startswith("bound = _kw_Bound(") and len(statement.value.args) == 1
-                 and not statement.value.keywords and isinstance(statement.value.args[0], ast.Tuple), statement)
-            taken = [ast.unparse(item) for item in statement.value.args[0].elts]
-            need(taken[-1:] == ["*derived"] or "*derived" not in taken, statement)
-            taken = [name for name in taken if name != "*derived"]
-            need(taken == [name for name in state if name[0] == "p"], statement)
-    call = getattr(watches, "test", None)
-    need(isinstance(call, ast.Call) and len(call.args) == 4
-         and all(isinstance(part, ast.Tuple) and all(map(steps.local, part.elts)) for part in call.args[1:])
-         and [item.id for item in call.args[1].elts] == state
-         and [item.id for item in call.args[3].elts] == names, watches)
-    need(ast.unparse(watches) == ast.unparse(ast.parse(WATCHES % tuple(map(ast.unparse, call.args[1:])))), watches)
-    need(ast.unparse(last) == "return bound", last)
+            need(False, statement)
+    call = getattr(last, "value", None)
+    need(isinstance(last, ast.Return) and isinstance(call, ast.Call) and dotted(call.func) == "_kw_Bound.call"
+         and not call.keywords and len(call.args) == 5 and ast.unparse(call.args[0]) == "self"
+         and all(isinstance(part, ast.Tuple) for part in call.args[1:])
+         and all(map(steps.local, [item for part in call.args[2:] for item in part.elts]))
+         and [item.id for item in call.args[2].elts] == state
+         and [item.id for item in call.args[4].elts] == names, last)
+    taken = [ast.unparse(item) for item in call.args[1].elts]
+    need(taken[-1:] == ["*derived"] or "*derived" not in taken, last)
+    taken = [name for name in taken if name != "*derived"]
+    need(taken == [name for name in state if name[0] == "p"], last)
     return taken
 
 
@@ -681,13 +725,16 @@ def check_class(node, kernels, launches):
          expected)
     need(all(isinstance(method, ast.FunctionDef) for method in methods), node)
     names = [method.name for method in methods]
-    need(names[-3:] == ["_kw_original", "_kw_bind", "forward"] and names[:-3] in ([], ["_kw_derived"]), node)
-    need(same(methods[-3], ORIGINAL), methods[-3])
-    if len(methods) == 4:
-        check_derived(methods[0], kernels, launches)
-    forward = methods[-1]
+    derived = [methods.pop(0)] if names[:1] == ["_kw_derived"] else []
+    for method in derived:
+        check_derived(method, kernels, launches)
+    need([method.name for method in methods if method.name not in ("graphed", "_kw_graphed_by")]
+         == ["_kw_original", "_kw_bind", "_kw_steps", "forward"] and len(methods) == 5, node)
+    original, bind, steps, graphed, forward = methods
+    need(same(original, ORIGINAL), original)
+    need(any(same(graphed, text.replace("NAME", graphed.name)) for text in GRAPHED), graphed)
     arguments = [s.targets[0].id for s in forward.body if Steps({}).binding(s)]
-    check_forward(forward, kernels, launches, check_bind(methods[-2], arguments))
+    check_forward(forward, *check_steps(steps, kernels, launches, arguments, check_bind(bind, arguments)))
 
 
 def check_launch(node, kernels, number):
@@ -760,6 +807,9 @@ def check(reference, python):
         else:
             need(hash_of(python, helpers[0]) in hashes, helpers[0])
             helpers.pop(0)
+            if name == "_kw_found_host":
+                need(helpers and ast.unparse(helpers[0]) == "_kw_host = _kw_found_host()", model)
+                helpers.pop(0)
             while helpers and name == "_kw_Launch":
                 launches.append(check_launch(helpers.pop(0), kernels, len(launches)))
     check_class(model, kernels, launches)

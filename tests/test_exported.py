@@ -182,15 +182,15 @@ def test_another_kind_of_gpu_runs_the_original(trees, monkeypatch):
 
 def test_memory_shared_otherwise_runs_the_original(shared, monkeypatch):
     """Arguments that overlap what forward writes to, and a tie that was cut."""
-    def where(bound):
+    def where(call):
         raise Fits
 
     monkeypatch.setattr(shared, "_kw_interpreted", True)  # no GPU is asked
     monkeypatch.setattr(shared, "_kw_misfit", lambda tensors, expected: None)
     monkeypatch.setattr(shared.ModelNew, "_kw_original", lambda *_: "original")
-    taken = re.search(r"\((.*)\) = bound.tensors", pathlib.Path(shared.__file__).read_text())[1]
+    taken = re.search(r"\((.*)\) = tensors", pathlib.Path(shared.__file__).read_text())[1]
     monkeypatch.setattr(shared.ModelNew, "_kw_derived", lambda *_: [None] * taken.count("d"))
-    monkeypatch.setattr(shared._kw_Bound, "where", where)
+    monkeypatch.setattr(shared._kw_Call, "where", where)
 
     def runs(x, y):
         try:

@@ -4,21 +4,25 @@ A launcher that counts stands for the GPU: the tensors are on the CPU, and no ke
 """
 
 import copy
+import functools
 import gc
-import inspect
+import importlib
+import os
+import pathlib
 import pickle
 import re
 import subprocess
 import sys
-import types
 import weakref
 
 import pytest
 import torch
 
 from command import ROOT, run
+from fake_gpu import Gpu, Kernel
 from truth_calls import load
 
+HOST = pathlib.Path(os.environ.get("KW_BUILD_DIR", ROOT / "build")) / "host"
 HEAD = """
 import torch
 import torch.nn as nn
@@ -83,36 +87,25 @@ def folder(tmp_path_factory):
     return folder / "out"
 
 
-class Counted:
-    """A kernel that Triton would launch. It keeps what it is given: by Triton's call, and by the compiled kernel's."""
-
-    def __init__(self, kernel):
-        self.signature = inspect.signature(kernel.fn)
-        self.asked, self.ran = [], []
-
-    def __getitem__(self, grid):
-        def launch(*args, **named):
-            options = {name: named.pop(name) for name in list(named) if name not in self.signature.parameters}
-            self.asked.append((grid, list(self.signature.bind(*args, **named).arguments.values()), options))
-            return types.SimpleNamespace(function=11, packed_metadata=(2, 1), run=self.run)
-        return launch
-
-    def run(self, x, y, z, stream, function, metadata, launch_metadata, enter, leave, *args):
-        assert (function, metadata, launch_metadata, enter, leave) == (11, (2, 1), None, None, None)
-        self.ran.append(((x, y, z), list(args), stream))
+def host_package():
+    """The package of host/, as the build has it."""
+    sys.path.insert(0, str(HOST))
+    try:
+        return importlib.import_module("kernelwright_host")
+    finally:
+        sys.path.remove(str(HOST))
+        sys.modules.pop("kernelwright_host", None)  # other exports in this process do without
 
 
-@pytest.fixture
-def export(folder, monkeypatch):
-    """The export, on a GPU that is the CPU: number 0, and stream 7."""
+@pytest.fixture(params=["Python", "C++"])
+def export(folder, monkeypatch, request):
+    """The export, on a GPU that counts launches, all by launches; its checks in either language."""
     module = load(folder / "optimized.py", "host_path_export")
-    monkeypatch.setattr(module, "_kw_misfit", lambda tensors, expected: None)
-    monkeypatch.setattr(module, "_kw_device", "cpu")
-    module.gpu = 0
-    monkeypatch.setattr(torch.cuda, "current_device", lambda: module.gpu)
-    active = types.SimpleNamespace(get_current_stream=lambda gpu: 7 + gpu)
-    monkeypatch.setattr(module._kw_triton.runtime.driver, "_active", active, raising=False)
-    module.kernel = Counted(module.scaled)
+    module._kw_host = module._kw_Host if request.param == "Python" else host_package()
+    module.gpu = Gpu(monkeypatch)
+    module.gpu.take(module, monkeypatch)
+    module.kernel = Kernel(module.gpu, module.scaled, lambda *_: None)
+    monkeypatch.setattr(module, "_kw_graph_settings", functools.partial(module._kw_graph_settings, False))
     launches = [value for name, value in vars(module).items() if name.startswith("_kw_launch_")]
     assert len(launches) == 12
     for launch in launches:
@@ -149,7 +142,7 @@ def test_compiled_kernels_are_given_what_triton_is(export):
 def test_each_gpu_has_its_compiled_kernels(export):
     model = export.ModelNew()
     for gpu, asked in ((0, 12), (1, 24), (0, 24), (1, 24)):
-        export.gpu = gpu
+        export.gpu.number = gpu
         call(model)
         assert len(export.kernel.asked) == asked
     assert {stream for _, _, stream in export.kernel.ran} == {7, 8}
@@ -316,13 +309,15 @@ def test_a_model_goes_when_nobody_holds_it(export):
         gc.enable()
 
 
-def test_host_time(folder, record_property):
+@pytest.mark.parametrize("checks", ["Python", "C++"])
+def test_host_time(folder, record_property, checks):
     """CI's log shows it: a limit would fail by other work on the machine."""
+    paths = os.pathsep.join([str(HOST)] * (checks == "C++"))
     done = subprocess.run([sys.executable, ROOT / "bench/host_time.py", folder / "optimized.py"], text=True,
-                          capture_output=True)
+                          capture_output=True, env={**os.environ, "PYTHONPATH": paths})
     assert done.returncode == 0, done.stderr
-    found = re.fullmatch(r"out: a call ([\d.]+) us, of 13 parameters \(([\d.]+) us a parameter\), a judged one (\d+) us; "
-                         r"a launch of 5 arguments ([\d.]+) us\n", done.stdout)
-    assert found and all(float(figure) > 0 for figure in found.groups()), done.stdout
-    assert float(found[1]) < float(found[3]), "a call that is not judged again costs less"
+    found = re.fullmatch(r"out: a call ([\d.]+) us, of 13 parameters \(([\d.]+) us a parameter\), a judged one (\d+) us, "
+                         r"checks in (\S+); a launch of 5 arguments ([\d.]+) us\n", done.stdout)
+    assert found and found[4] == checks and float(found[5]) > 0, done.stdout
+    assert 0 < float(found[1]) < float(found[3]), "a call that is not judged again costs less"
     record_property("figures", "host time of " + done.stdout.strip())

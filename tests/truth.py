@@ -14,8 +14,9 @@ copies of the same fresh inputs. The export is true if all of the following hold
 3. No call runs the original forward, except with other arguments. Then it has to.
 4. The test fails for the same export without its stores.
 
-Without a GPU, Triton's interpreter runs the kernels. `--json` prints one object with the numbers of
-"states", "calls" and "launches" and the list of "faults". The exit status is 1 if there are faults.
+Without a GPU, Triton's interpreter runs the kernels. With `--graphed`, calls on a GPU replay CUDA graphs where they
+can; otherwise all go by launches. `--json` prints one object with the numbers of
+"states", "calls", "launches" and "replays", and the list of "faults". The exit status is 1 if there are faults.
 
 From Python: `truth(reference, optimized)` is the command, and `examine()` is its part for one process.
 """
@@ -71,7 +72,7 @@ def examine(reference, optimized, backend="cpu", calls=30, states=None, stop=Fal
                         break
     except Fault as fault:
         faults.append(str(fault))
-    counted = {name: getattr(run, name, 0) for name in ("states", "calls", "launches")}
+    counted = {name: getattr(run, name, 0) for name in ("states", "calls", "launches", "replays")}
     return {**counted, "faults": faults}
 
 
@@ -110,7 +111,7 @@ def everything(options):
         try:
             emptied.write_text(without_stores(pathlib.Path(optimized).read_text()))
         except (Fault, SyntaxError) as error:
-            return {"states": 0, "calls": 0, "launches": 0, "faults": [str(error)]}
+            return {"states": 0, "calls": 0, "launches": 0, "replays": 0, "faults": [str(error)]}
         under_o = subprocess.Popen(
             [sys.executable, "-O", __file__, reference, optimized, "--backend", backend, "--json", "--calls", "0",
              "--states", *UNDER_O], stdout=subprocess.PIPE, text=True)
@@ -133,6 +134,7 @@ def everything(options):
         total["states"] += 1
         total["calls"] += part["calls"]
         total["launches"] += part["launches"]
+        total["replays"] += part["replays"]
         total["faults"] += part["faults"] if name == "torch.compile" else [f"{name}: {f}" for f in part["faults"]]
     if passed is not None and not passed["faults"]:
         total["faults"].append("without its stores it passes the same test")
@@ -140,13 +142,13 @@ def everything(options):
 
 
 def truth(reference, optimized, backend="cpu", calls=30, timeout=300):
-    """The command's answer: "states", "calls", "launches" and "faults"."""
+    """The command's answer: "states", "calls", "launches", "replays" and "faults"."""
     command = [sys.executable, __file__, reference, optimized, "--backend", backend, "--calls", str(calls),
                "--json"]
     process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=timeout)
     if process.returncode < 0:
         died = f"the process died of signal {-process.returncode}"
-        return {"states": 0, "calls": 0, "launches": 0, "faults": [died]}
+        return {"states": 0, "calls": 0, "launches": 0, "replays": 0, "faults": [died]}
     if process.returncode > 1:
         raise RuntimeError(process.stderr)
     return last_line(process.stdout)
@@ -160,8 +162,11 @@ def main():
     parser.add_argument("--calls", type=int, default=30, help="at least as many calls (30)")
     parser.add_argument("--states", nargs="+", choices=list(STATES), help="these alone, in one process")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for each of the other processes (120)")
+    parser.add_argument("--graphed", action="store_true", help="by CUDA graphs")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args()
+    if options.graphed:
+        os.environ["KW_TRUTH_GRAPHED"] = "1"  # other processes read it, too
     if options.backend == "cpu":
         os.environ["TRITON_INTERPRET"] = "1"
     if options.states:
@@ -172,7 +177,7 @@ def main():
         print(json.dumps(answer))
     else:
         print("\n".join(answer["faults"]))
-        print("{states} states, {calls} calls, {launches} launches".format(**answer), end=": ")
+        print("{states} states, {calls} calls, {launches} launches, {replays} replays".format(**answer), end=": ")
         print(f"{len(answer['faults'])} faults" if answer["faults"] else "no fault")
     return 1 if answer["faults"] else 0
 

@@ -1,6 +1,6 @@
 """Cases of the corpora whose files lie (docs/formats/corpus.md): whether what is handed out for them is true.
 
-    python tests/truth_cases.py build/kernelwright [--backend cpu|cuda] [--jobs 2] > truth.jsonl
+    python tests/truth_cases.py build/kernelwright [--backend cpu|cuda] [--graphed] [--jobs 2] > truth.jsonl
 
 Prints a line of JSON for each case: its name, and what truth.py says of its export. The exit status is
 1 if an export is not true.
@@ -9,6 +9,7 @@ Prints a line of JSON for each case: its name, and what truth.py says of its exp
 import argparse
 import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -55,7 +56,10 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--backend", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--jobs", type=int, default=2, help="cases at once (2)")
+    parser.add_argument("--graphed", action="store_true", help="calls on a GPU replay CUDA graphs")
     options = parser.parse_args()
+    if options.graphed:
+        os.environ["KW_TRUTH_GRAPHED"] = "1"
     good = True
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for found in pool.map(lambda name: answer(options.binary, name, options.backend), sorted(lying())):

@@ -14,10 +14,10 @@ import sys
 from pathlib import Path
 
 
-def load_module(path, folder):
+def load_module(path, folder, name="kernelwright_reference"):
     """The model file as a module; its own imports are looked up in `folder`."""
     sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location("kernelwright_reference", path)
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -7,8 +7,8 @@ use the GPU, and is not sandboxed). It imports torch and Inductor once and forks
 request, at most N at once. It never touches CUDA: a context does not survive a fork. A request and its
 reply are frames (frames.py):
 
-    {"request": 3, "seconds": limit, "task": "package" (baseline.py) or "candidate" (inductor.py),
-     "out": PATH of the file that is made, and what the task wants}
+    {"request": 3, "seconds": limit, "task": "package" (baseline.py), "candidate" (inductor.py) or
+     "calls" (calls.py), "out": PATH of the file that is made, and what the task wants}
     {"request": 3, "error": null or one line}
 """
 
@@ -29,10 +29,11 @@ from collections import deque
 from pathlib import Path
 
 import baseline
+import calls
 import frames
 import inductor
 
-TASKS = {"package": baseline.build, "candidate": inductor.write}
+TASKS = {"package": baseline.build, "candidate": inductor.write, "calls": calls.build}
 
 # What Inductor imports only when the first graph comes. Another torch may not have all of them.
 _WANTED_LATER = ("setuptools", "sympy.combinatorics", "sympy.physics.units", "torch.export._trace",

@@ -48,9 +48,12 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
   switch (result.outcome) {
     case OptimizeResult::Outcome::kImproved: {
       std::printf("verified: %s\n", result.message.c_str());
+      if (result.verdict.calls) {
+        std::printf("  %s\n", call_times_text(*result.verdict.calls).c_str());
+      }
       std::printf("  Triton share %.2f\n", result.verdict.share);
       if (result.verdict.speedup_eager) {
-        std::printf("  %s faster than eager\n",
+        std::printf("  device time: %s faster than eager\n",
                     speedup_text(*result.verdict.speedup_eager).c_str());
       } else {
         const double ours = cover_seconds(result);
@@ -58,7 +61,7 @@ void print_summary(const OptimizeResult& result, const std::filesystem::path& fo
                     ours > 0 ? result.reference_seconds / ours : 0.0);
       }
       if (result.verdict.speedup_compile) {
-        std::printf("  %s faster than torch.compile\n",
+        std::printf("  device time: %s faster than torch.compile\n",
                     speedup_text(*result.verdict.speedup_compile).c_str());
       }
       break;
@@ -129,13 +132,18 @@ int run_optimize(const OptimizeFlags& flags) {
   options.measure = backend == "cuda";
   ScratchFolder scratch;
   std::optional<Baselines> baselines;  // they start now, and are ready when the search ends
-  if (options.measure && !flags.no_baseline) baselines.emplace("cuda", 1);
+  if (options.measure) baselines.emplace("cuda", 1);
   // Starts the executor here, so that a missing GPU is reported before any work.
   const Json versions = {{"profile", machine.profile.name},
                          {"executor", machine.executor.hello()},
                          {"worker", machine.pool.versions()}};
   Store store(flags.store.empty() ? default_store_path() : std::filesystem::path(flags.store));
   if (baselines) {
+    options.time_calls = [&](const std::string& python) {
+      return baselines->time_calls(request, python, !flags.no_baseline, scratch.path());
+    };
+  }
+  if (baselines && !flags.no_baseline) {
     options.compile_baseline = [&](const Reference& reference) {
       return stored_package(store, *baselines, request, reference.task, versions, scratch.path());
     };

@@ -85,8 +85,10 @@ void print_verdict(const Verdict& verdict, bool run_file) {
   }
   if (verdict.outcome != Verdict::Outcome::kAccepted) return;
   std::printf("  Triton share %.2f\n", verdict.share);
+  if (verdict.calls) std::printf("  %s\n", call_times_text(*verdict.calls).c_str());
   if (verdict.speedup_eager) {
-    std::printf("  %s of eager's speed\n", speedup_text(*verdict.speedup_eager).c_str());
+    std::printf("  device time: %s of eager's speed\n",
+                speedup_text(*verdict.speedup_eager).c_str());
   }
   if (verdict.speedup_compile) {
     std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
@@ -229,10 +231,10 @@ int run_verify(const VerifyFlags& flags) {
   }
   machine.executor.hello();
   std::optional<Baselines> baselines;  // imports torch while the reference is recorded
-  if (options.time && !flags.no_baseline) baselines.emplace("cuda", 1);
+  if (options.time) baselines.emplace("cuda", 1);
   const Reference reference = verifier.prepare(reference_request, options);
   ScratchFolder scratch;
-  if (baselines) {
+  if (baselines && !flags.no_baseline) {
     add_baselines(flags, *baselines, {reference_request, reference.task.state, {}}, scratch.path(),
                   options);
   }
@@ -241,14 +243,23 @@ int run_verify(const VerifyFlags& flags) {
     Task program;
     fs::path written;
     Verdict verdict = verifier.verify(reference, request, options, &program);
-    if (!flags.out.empty() && verdict.outcome == Verdict::Outcome::kAccepted) {
+    const bool accepted = verdict.outcome == Verdict::Outcome::kAccepted;
+    if (accepted && (!flags.out.empty() || options.time)) {
       const auto python = verifier.exported(reference, reference_request, program, options);
-      if (python.fault) {
+      if (python.fault && !flags.out.empty()) {
         end_unbuilt(verdict, *python.fault);
+      } else if (python.fault) {
+        verdict.calls.emplace().fault = python.fault->text();
       } else {
-        const fs::path folder = out_folder(flags, request.file);
-        write_program({*python.value, program, verdict}, "", folder);
-        written = folder / "optimized.py";
+        if (options.time) {
+          verdict.calls = baselines->time_calls(reference_request, *python.value,
+                                                !flags.no_baseline, scratch.path());
+        }
+        if (!flags.out.empty()) {
+          const fs::path folder = out_folder(flags, request.file);
+          write_program({*python.value, program, verdict}, "", folder);
+          written = folder / "optimized.py";
+        }
       }
     }
     print(verdict, request.file, requests.size() > 1, written, flags);

@@ -18,8 +18,27 @@ void write_measured_card(Markup& out, const Interval& interval, const std::strin
   write_origin(out, true);
 }
 
+// What a user feels comes first.
+void write_called_card(Markup& out, const CallTimes& calls) {
+  const double ratio = calls.over_best();
+  if (ratio == 0) return;
+  Card card(out, ratio_text(ratio),
+            (ratio >= 1 ? "faster than " : "of the speed of ") +
+                contestant_name(calls.best_other()) + ", as Python calls it",
+            ratio > 1 ? "good" : "");
+  const auto note = out.element("div", {{"class", "note"}});
+  std::string text = "wall time of a call: ours " + time_text(calls.times.at("called").wall) +
+                     " by " + (calls.by_graph ? "a CUDA graph" : "launches");
+  for (const auto& [name, time] : calls.times) {
+    if (name == "called") continue;
+    text += ", " + contestant_name(name) + " " + time_text(time.wall);
+  }
+  out.text(text);
+}
+
 void write_speed(Markup& out, const ReportContext& c) {
   const Verdict& verdict = c.result.verdict;
+  if (verdict.calls) write_called_card(out, *verdict.calls);
   if (verdict.speedup_eager) {
     write_measured_card(out, *verdict.speedup_eager, "eager PyTorch");
   } else if (!c.chosen.empty() && c.cover_seconds > 0) {
@@ -96,6 +115,9 @@ void write_warnings(Markup& out, const ReportContext& c) {
     warnings.push_back(
         "No GPU was used. Correctness was judged on the CPU; every time on this page "
         "comes from a roofline model of the device: modelled, not measured.");
+  }
+  if (verdict.calls && verdict.calls->over_best() == 0) {
+    warnings.push_back("The result was " + call_times_text(*verdict.calls) + ".");
   }
   for (const std::string& warning : warnings) out.leaf("p", warning, {{"class", "warning"}});
 }

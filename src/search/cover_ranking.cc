@@ -6,10 +6,12 @@
 
 namespace kw {
 
-std::vector<RankedCover> rank_covers(const TimeReport& times, size_t count) {
+std::vector<RankedCover> rank_covers(const TimeReport& times,
+                                     const std::vector<double>& host_seconds) {
   std::vector<RankedCover> out;
-  for (size_t i = 0; i < count; ++i) {
-    out.push_back({i, times.ok() ? 1e-3 * median(times.device_ms.at(i + 1)) : 0});
+  for (size_t i = 0; i < host_seconds.size(); ++i) {
+    out.push_back(
+        {i, times.ok() ? std::max(1e-3 * median(times.device_ms.at(i + 1)), host_seconds[i]) : 0});
   }
   std::stable_sort(out.begin(), out.end(), [](const RankedCover& a, const RankedCover& b) {
     return a.seconds < b.seconds;

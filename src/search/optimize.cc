@@ -17,6 +17,7 @@
 #include "search/cover_ranking.h"
 #include "search/evaluate/fragment_evaluator.h"
 #include "search/form/forms.h"
+#include "search/host_time.h"
 #include "search/nothing_gained.h"
 
 namespace kw {
@@ -47,6 +48,8 @@ constexpr int kCoverRounds = 30;
 constexpr double kCoverSeconds = 5;
 
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
+constexpr const char* kNoFasterAsCalled =
+    "nothing can be gained: no faster than PyTorch as Python calls it";
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -346,13 +349,16 @@ class Optimizer::Run {
     request.seed = options_.verify.seed;
     request.max_seconds = kCoverSeconds;
     request.tasks.push_back(reference_.id);
+    std::vector<double> host;
     for (const Contender& contender : contenders) {
-      request.tasks.push_back(owner_.executor_.load(spliced(contender)));
+      const Task program = spliced(contender);
+      host.push_back(host_seconds(program));
+      request.tasks.push_back(owner_.executor_.load(program));
     }
     const TimeReport times = owner_.executor_.time(request, options_.verify.trial_deadline);
     for (size_t i = 0; i < contenders.size(); ++i) owner_.executor_.unload(request.tasks[i + 1]);
     std::vector<Contender> sorted;
-    for (const RankedCover& ranked : rank_covers(times, contenders.size())) {
+    for (const RankedCover& ranked : rank_covers(times, host)) {
       sorted.push_back(contenders[ranked.index]);
       sorted.back().seconds = ranked.seconds;
       if (!times.ok()) sorted.back().untimed = times.message;
@@ -365,6 +371,10 @@ class Optimizer::Run {
     whole_failure_ = why;
     result_.message = std::move(reason);
     return false;
+  }
+
+  double verdict_over_best() const {
+    return result_.verdict.calls ? result_.verdict.calls->over_best() : 0;
   }
 
   bool try_cover(const Contender& contender) {
@@ -400,6 +410,15 @@ class Optimizer::Run {
     }
     const bool slower = verdict.speedup_eager && verdict.speedup_eager->lower <= 1;
     if (slower && !options.pure) return refuse(NothingGained::kNoFaster, kNoFaster);
+    if (options.time && options_.time_calls) {
+      report("confirming", "the time of calls as Python makes them");
+      result_.verdict.calls = options_.time_calls(python);
+      const auto& times = result_.verdict.calls->times;
+      const auto called = times.find("called");
+      if (called != times.end() && called->second.over_eager <= 1 && !options.pure) {
+        return refuse(NothingGained::kNoFaster, kNoFasterAsCalled);
+      }
+    }
     CoverSearch& search = searches_[contender.search];
     search.mark_chosen(contender.cover);
     chosen_ = contender.search;
@@ -410,7 +429,12 @@ class Optimizer::Run {
     result_.message =
         std::to_string(count) + " fragment" + (count > 1 ? "s" : "") + " written as Triton kernels";
     for (const std::string& change : search.form().changes) result_.message += ", " + change;
+    const double over_best = verdict_over_best();
     if (slower) result_.message += "; not faster than PyTorch";
+    if (!slower && over_best > 0 && over_best < 1) {
+      result_.message += "; as Python calls it, " +
+                         contestant_name(result_.verdict.calls->best_other()) + " is faster";
+    }
     return true;
   }
 

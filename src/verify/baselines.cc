@@ -1,6 +1,8 @@
 #include "verify/baselines.h"
 
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "formats/base/on_threads.h"
 #include "formats/json.h"
@@ -9,6 +11,7 @@ namespace kw {
 namespace {
 
 constexpr std::chrono::minutes kBuildLimit{5};
+constexpr double kCallSeconds = 3;  // for all rounds
 
 Json request_json(const BaselineRequest& request, const std::string& package) {
   Json names = Json::array();
@@ -42,6 +45,26 @@ std::vector<std::string> Baselines::build(const std::vector<BaselineRequest>& re
               << errors[i] << "\n";
   }
   return out;
+}
+
+CallTimes Baselines::time_calls(const RecordRequest& model, const std::string& python, bool compile,
+                                const std::filesystem::path& folder) {
+  CallTimes out;
+  const std::string path = (folder / "calls.json").string();
+  out.fault = server_.ask({{"task", "calls"},
+                           {"out", path},
+                           {"source", model.text},
+                           {"folder", model.folder.string()},
+                           {"class", model.cls},
+                           {"optimized", python},
+                           {"compile", compile},
+                           {"seconds_to_measure", kCallSeconds}},
+                          kBuildLimit);
+  if (!out.fault.empty()) return out;
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const Json times = parse_json(text, path);
+  return call_times_from_json(JsonReader(times, path));
 }
 
 }  // namespace kw

@@ -1,5 +1,5 @@
-// torch.compile's versions of references, which a trusted process builds (compile_server.h): on the
-// reference only. Used by one thread at a time.
+// What a result is compared with, by a trusted process (compile_server.h): torch.compile's versions
+// of references, and calls as Python makes them. Used by one thread at a time.
 #pragma once
 
 #include <filesystem>
@@ -30,6 +30,12 @@ class Baselines {
   // none. They live in `folder`, which belongs to one such call.
   std::vector<std::string> build(const std::vector<BaselineRequest>& requests,
                                  const std::filesystem::path& folder);
+
+  // Wall times of calls of the reference and of its optimized.py `python`, in a process that has
+  // the device. `compile`: torch.compile too, which takes some ten seconds for each of its two
+  // modes.
+  CallTimes time_calls(const RecordRequest& model, const std::string& python, bool compile,
+                       const std::filesystem::path& folder);
 
  private:
   const int parallel_;

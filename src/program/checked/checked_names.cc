@@ -83,9 +83,9 @@ bool is_word(std::string_view text) {
 }
 
 bool is_used_by_writer(std::string_view name) {
-  static const std::set<std::string_view> others = {"torch",   "ModelNew", "self",  "args",
-                                                    "kwargs",  "key",      "made",  "tensors",
-                                                    "derived", "bound",    "where", "why"};
+  static const std::set<std::string_view> others = {
+      "torch",   "ModelNew", "self",  "args", "kwargs", "key", "made",
+      "tensors", "derived",  "bound", "call", "where",  "why"};
   if (name.empty()) return false;
   // Names of arguments end in an underscore.
   return others.contains(name) || is_builtin(name) || is_numbered(name) || name.ends_with('_') ||

@@ -7,6 +7,7 @@
 #include "program/checked/checked_text.h"
 #include "program/checked/slice_writer.h"
 #include "program/python/call_conditions.h"
+#include "program/python/graph_path.h"
 #include "program/python/host_path.h"
 #include "program/python/memory_guard.h"
 #include "program/python/module_guard.h"
@@ -33,8 +34,13 @@ constexpr const char* kTables = "a table of the model was changed";
 // The class: each part is some lines of it.
 class ModuleWriter {
  public:
-  explicit ModuleWriter(const Task& task)
-      : task_(task), forward_(exported(task, task.forward)), memory_(task) {
+  // `graphed` is the name of the method that chooses CUDA graphs.
+  ModuleWriter(const Task& task, std::string graphed)
+      : task_(task),
+        forward_(exported(task, task.forward)),
+        memory_(task),
+        graphed_(std::move(graphed)),
+        no_graph_(no_graph_because(task)) {
     forward_.launch_by(launches_, "where");
     asks_state_ = !task_.derive.outputs.empty() ||
                   std::ranges::any_of(task_.state, [](const StateEntry& e) { return e.premise; });
@@ -61,8 +67,8 @@ class ModuleWriter {
         return super().forward(*args, **kwargs)
 
 )py";
-    const std::string steps = forward();  // names what bind() returns
-    return out + bind() + "\n" + steps;
+    out += bind() + "\n" + steps() + "\n";
+    return out + graphed_method(no_graph_, graphed_) + forward();
   }
 
   // What the class uses: a function that lays tensors out, what is made once, tables, launches.
@@ -73,7 +79,8 @@ class ModuleWriter {
     for (const Program* program : {&task_.forward, &task_.derive, &premises}) {
       if (out.empty()) out = exported(task_, *program).helper();
     }
-    out += memory_.functions() + change_function() + bound_class();
+    out += memory_.functions() + change_function() + bound_class(no_graph_.empty());
+    if (no_graph_.empty()) out += graph_classes();
     if (asks_state_) out += made_class();
     if (!premises.outputs.empty()) out += tables_function(task_, premises);
     return out + launch_class(launches_);
@@ -248,7 +255,8 @@ class ModuleWriter {
     out +=
         "        why = " + std::string(task_.source.modules.empty() ? "" : "why or ") + misfit +
         "\n        if why:\n" +
-        (asks_state_ ? "            self.__dict__.pop(\"_kw_made\", None)  # old weights may go\n"
+        (asks_state_ ? "            if \"_kw_bound\" not in self.__dict__:  # old weights may go\n"
+                       "                self.__dict__.pop(\"_kw_made\", None)\n"
                      : "") +
         "            return why\n";
     if (const std::string names = memory_.names_differ(forward_); !names.empty()) {
@@ -268,38 +276,54 @@ class ModuleWriter {
     std::string given;
     for (size_t i = 0; i < task_.state.size(); ++i) given += "p" + std::to_string(i) + ", ";
     if (asks_state_) given += "*derived, ";
-    return out + "        bound = _kw_Bound((" + given + "))\n        if bound.watch(self, " +
-           tuple(names) + ", " + tuple(versioned_) + ", (" + arguments_ +
-           (arguments_.empty() ? "" : ", ") +
-           ")):\n            self.__dict__[\"_kw_bound\"] = bound\n        return bound\n";
+    return out + "        return _kw_Bound.call(self, (" + given + "), " + tuple(names) + ", " +
+           tuple(versioned_) + ", (" + arguments_ + (arguments_.empty() ? "" : ", ") + "))\n";
   }
 
-  // The body of forward().
-  std::string forward() {
-    std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
-    for (const std::string& check : checks_) condition += " or not (" + check + ")";
-    std::string taken;
-    for (size_t i = 0; i < task_.state.size(); ++i) taken += "p" + std::to_string(i) + ", ";
+  // _kw_steps(): the program.
+  std::string steps() {
+    std::string results;
+    for (size_t i = 0; i < task_.state.size(); ++i) taken_ += "p" + std::to_string(i) + ", ";
     for (size_t k = 0; k < task_.derive.outputs.size(); ++k) {
       const std::string name = "d" + std::to_string(k);
       forward_.name(task_.forward.inputs[task_.state.size() + k], name);
-      taken += name + ", ";
+      taken_ += name + ", ";
     }
-    const std::string model = "self" + (arguments_.empty() ? "" : ", " + arguments_);
+    std::string out = "    @staticmethod\n    def _kw_steps(tensors, where" +
+                      (arguments_.empty() ? "" : ", " + arguments_) + "):\n";
+    if (!taken_.empty()) out += "        (" + taken_ + ") = tensors\n";
+    out += forward_.steps("        ");
+    for (ValueId id : task_.forward.outputs) results += forward_.name(id) + ", ";
+    return out + "        return (" + results + ")\n";
+  }
+
+  // The body of forward(). Its results are named by steps().
+  std::string forward() {
+    std::string condition = "kwargs or len(args) != " + std::to_string(task_.arguments.size());
+    for (const std::string& check : checks_) condition += " or not (" + check + ")";
+    const std::string given = arguments_.empty() ? "" : ", " + arguments_;
     std::string out = "    def forward(self, *args, **kwargs):\n";
     out += original_if(condition, "\"" + std::string(kArguments) + "\"") + bind_arguments_ +
-           "        bound = self.__dict__.get(\"_kw_bound\")\n        if bound is None or "
-           "torch.compiler.is_compiling() or not bound.holds(" +
-           model + "):\n            bound = self._kw_bind(" + arguments_ + ")\n" +
-           original_if("isinstance(bound, str)", "bound", "            ");
-    if (!taken.empty()) out += "        (" + taken + ") = bound.tensors\n";
+           R"py(        bound, call = self.__dict__.get("_kw_bound"), None
+        if bound is not None and not torch.compiler.is_compiling():
+            call = bound.known(self)py" +
+           given + R"py()
+        if call is None:
+            call = self._kw_bind()py" +
+           arguments_ + ")\n" + original_if("isinstance(call, str)", "call", "            ");
     if (memory_.asks_arguments()) {
+      if (!taken_.empty()) out += "        (" + taken_ + ") = call.tensors\n";
       out += original_if(memory_.places_differ(forward_), "\"" + std::string(kMemory) + "\"");
     }
-    const size_t before = launches_.size();
-    const std::string steps = forward_.steps("        ");
-    if (launches_.size() > before) out += "        where = bound.where()\n";
-    return out + steps + "        return " + forward_.result(task_.result) + "\n";
+    std::string results;
+    std::set<std::string> named;
+    for (ValueId id : task_.forward.outputs) {
+      const std::string& name = forward_.name(id);
+      results += (named.insert(name).second ? name : "_") + ", ";
+    }
+    out += "        " + (results.empty() ? "" : "(" + results + ") = ") +
+           "call.run(self._kw_steps" + given + ")\n";
+    return out + "        return " + forward_.result(task_.result) + "\n";
   }
 
   static std::string returns_if(const std::string& condition, const char* why) {
@@ -322,9 +346,11 @@ class ModuleWriter {
   std::vector<Named> state_;            // the state's tensors, and further names
   std::vector<std::string> versioned_;  // names of those whose contents matter before a call
   std::string arguments_;               // names of the arguments' tensors
+  std::string taken_;                   // names of what the steps take from the model
   std::string find_state_, bind_arguments_;  // statements that name what forward's inputs are
   std::string guarded_, expected_;           // names of tensors, what they must be
   std::vector<std::string> checks_;          // conditions on the other arguments
+  std::string graphed_, no_graph_;  // why there may be no CUDA graph; empty where there may be
   bool asks_state_ = false;  // whether something is derived from the state, or asked of it alone
 };
 
@@ -335,14 +361,19 @@ std::string export_python(const Task& original, const std::string& user_source) 
   Task task = canonical(original);
   SliceWriter slices(user_source);
   for (Kernel& kernel : task.kernels) slices.add(kernel);
-  ModuleWriter writer(task);
+  // A name of the model's own stays.
+  const bool is_taken = user_source.find("graphed") != std::string::npos;
+  ModuleWriter writer(task, is_taken ? "_kw_graphed_by" : "graphed");
   const std::string module = writer.text();
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
          R"py(import enum as _kw_enum
 import functools as _kw_functools
+import gc as _kw_gc
 import operator as _kw_operator
+import threading as _kw_threading
+import time as _kw_time
 import torch
 import triton as _kw_triton
 import types as _kw_types

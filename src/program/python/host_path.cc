@@ -13,11 +13,14 @@ class _kw_Launch:
     """A launch of a kernel. Triton finds what it compiled by the types, numbers and alignment of the
     arguments. These are the same in each call of forward, so it is asked once for each GPU."""
 
+    kinds = dict(constexpr="x", i1="b", i8="b", i16="h", i32="i", i64="q", fp32="f", fp64="d")
+    kinds |= dict(u1="B", u8="B", u16="H", u32="I", u64="Q")
+
     def __init__(self, kernel, grid, constants, options):
         self.kernel, self.grid = kernel, grid
         self.last = tuple(constants.values())  # the kernel's last parameters
         self.named = {**constants, **options}
-        self.compiled = {}  # by GPU
+        self.compiled, self.direct = {}, {}  # by GPU: for Triton's launcher, for kernelwright_host
 
     def __call__(self, where, *args):
         if where is None:
@@ -28,8 +31,26 @@ class _kw_Launch:
         if compiled is None:
             self.compiled[gpu] = self.kernel[self.grid](*args, **self.named)
             return
+        if gpu not in self.direct:
+            self.direct[gpu] = self.directly(compiled)
+        direct = self.direct[gpu]
+        if direct is not None and _kw_host.launch(direct, stream, *args):
+            return
         known = compiled.function, compiled.packed_metadata, None, None, None
         compiled.run(*self.grid, stream, *known, *args, *self.last)
+
+    def directly(self, compiled):
+        """The compiled kernel for kernelwright_host; None where it wants what Triton prepares."""
+        made = getattr(_kw_host, "kernel", None)
+        if made is None or not isinstance(compiled, _kw_triton.compiler.CompiledKernel):
+            return None
+        of = compiled.metadata
+        wants = "global_scratch_size", "profile_scratch_size", "launch_pdl", "launch_cooperative_grid"
+        if any(getattr(of, name, 0) for name in wants) or getattr(of, "num_ctas", 1) != 1:
+            return None
+        types = map(str, compiled.src.signature.values())
+        kinds = ["P" if kind.startswith("*") else self.kinds.get(kind, "?") for kind in types]
+        return made(compiled.function, self.grid, 32 * of.num_warps, of.shared, "".join(kinds))
 
 
 )py";
@@ -39,8 +60,8 @@ class _kw_Launch:
   return out;
 }
 
-std::string bound_class() {
-  return R"py(
+std::string bound_class(bool graphs) {
+  std::string out = R"py(
 
 def _kw_kept(owner, key):
     """The dict or list where an object keeps an item or an attribute; None if Python computes it."""
@@ -55,14 +76,57 @@ def _kw_kept(owner, key):
     return None
 
 
-def _kw_layouts(tensors):
-    """What kernels are written for."""
-    return [(t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
+class _kw_Host:
+    """How a call is compared with what was judged. The package kernelwright_host has the same
+    functions in C++, for models of hundreds of parameters."""
+
+    @staticmethod
+    def same_items(owners, keys, found):
+        return all(map(_kw_operator.is_, map(_kw_operator.getitem, owners, keys), found))
+
+    @staticmethod
+    def same_keys(tables, keys):
+        return list(map(tuple, tables)) == keys
+
+    @staticmethod
+    def same_sizes(owners, sizes):
+        return list(map(len, owners)) == sizes
+
+    @staticmethod
+    def same_types(parts, types):
+        return list(map(type, parts)) == types
+
+    @staticmethod
+    def traits(tensors):
+        """What decides whether kernels may run on tensors that are others in each call."""
+        return tuple([
+            (type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16, t.dtype, t.shape, t.stride(), t.is_neg())
+            for t in tensors
+        ])
+
+    @staticmethod
+    def places(tensors):
+        return [(t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
+
+    @staticmethod
+    def versions(tensors):
+        return [t._version for t in tensors]
+
+    @staticmethod
+    def any_requires_grad(tensors):
+        return any(t.requires_grad for t in tensors)
 
 
-def _kw_traits(tensors):
-    """What else decides whether kernels may run on tensors that are others in each call."""
-    return [(type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16) for t in tensors]
+def _kw_found_host():
+    """The package kernelwright_host, where it is installed."""
+    try:
+        import kernelwright_host
+    except ImportError:
+        return _kw_Host
+    return kernelwright_host if kernelwright_host.VERSION == 1 else _kw_Host
+
+
+_kw_host = _kw_found_host()
 
 
 def _kw_modes():
@@ -78,18 +142,69 @@ def _kw_modes():
     )
 
 
+class _kw_Call:
+    """A call that may run the steps: what they take from the model, where compiled kernels may be
+    launched again, and where CUDA graphs may be."""
+
+    def __init__(self, tensors, gpu=None, graphs=None):
+        self.tensors, self.gpu, self.graphs = tensors, gpu, graphs
+
+    def run(self, steps, *arguments):
+        if self.graphs is None:
+            return steps(self.tensors, self.where(), *arguments)
+        return self.graphs.run(self, steps, arguments)
+
+    def where(self):
+        """The GPU and its stream, where launches do not ask Triton again. None where they must:
+        compiled kernels are for aligned addresses, and interpreters and profilers see each launch."""
+        runtime = _kw_triton.knobs.runtime
+        if self.gpu is None or _kw_interpreted:
+            return None
+        for hook in (runtime.launch_enter_hook, runtime.launch_exit_hook):
+            if getattr(hook, "calls", hook):
+                return None
+        return self.gpu, _kw_triton.runtime.driver.active.get_current_stream(self.gpu)
+
+
 class _kw_Bound:
-    """The tensors that forward takes from the model, and what a call was judged by. A call that finds
-    the same is not judged again."""
+    """The tensors that forward takes from the model, and what they were judged by. A call that finds
+    the same, and arguments like those of a call before it, is not judged again."""
 
     def __init__(self, tensors):
         self.tensors = tensors
-        self.aligned = False
+        self.calls = {}  # by the traits of their arguments
+        self.graphs = None
 
-    def watch(self, model, state, versioned, arguments):
-        """Keeps what the call was judged by. False if a later one cannot be told to be the same."""
-        if torch.compiler.is_compiling():
-            return False
+    @staticmethod
+    def call(model, tensors, state, versioned, arguments):
+        """A call that was judged. It is kept if a later one can be told to be equal."""
+        like = (torch.Tensor, torch.nn.Parameter)  # others may be computed when they are asked
+        plain = all(type(t) in like for t in (*state, *arguments))
+        if torch.compiler.is_compiling() or not plain:
+            return _kw_Call(tensors)
+        bound = model.__dict__.get("_kw_bound")
+        if bound is None:
+            bound = _kw_Bound(tensors)
+            if not bound.watch(model, state, versioned):
+                return _kw_Call(tensors)
+            model.__dict__["_kw_bound"] = bound
+        traits = _kw_host.traits(arguments)
+        aligned = not any(t.data_ptr() % 16 for t in (*state, *arguments))
+        call = _kw_Call(bound.tensors, bound.modes[-1] if aligned else None, bound.graphs)
+        return bound.calls.setdefault(traits, call)
+
+    def known(self, model, *arguments):
+        """What a call was judged to be that found the same; None if there was none."""
+        if self.holds(model):
+            try:
+                return self.calls.get(_kw_host.traits(arguments))
+            except (AttributeError, RuntimeError, TypeError):  # no tensors, or none with memory
+                return None
+        model.__dict__.pop("_kw_bound", None)  # old weights may go
+        return None
+
+    def watch(self, model, state, versioned):
+        """Keeps what the model was judged by. False if a later call cannot tell that it is the same."""
         settings = [
             (*path, key) for path, *_, told in model._kw_modules for key, *value in told if value
         ]
@@ -127,10 +242,15 @@ class _kw_Bound:
                 self.hooks += [owner._forward_hooks, owner._forward_pre_hooks]
         self.keys_of, self.counts = list(map(tuple, self.tables)), list(map(len, self.sizes))
         self.hooked = list(map(tuple, self.hooks))
-        if not all(type(t) in (torch.Tensor, torch.nn.Parameter) for t in (*state, *arguments)):
-            return False  # others may be computed when they are asked
         own = model.__dict__  # not held, or the model would hold itself
-        places = places.values()
+        own.setdefault("_kw_warned", False)
+)py";
+  if (graphs) {
+    out +=
+        R"py(        self.graphs = _kw_Graphs(own.setdefault("_kw_graphed", _kw_graph_settings()))
+)py";
+  }
+  return out + R"py(        places = places.values()
         self.own_count = len(own) + ("_kw_bound" not in own)
         self.own = [(key, found) for kept, key, found in places if kept is own]
         apart = [place for place in places if place[0] is not own]
@@ -138,55 +258,35 @@ class _kw_Bound:
         self.model = _kw_weakref.ref(model)
         self.state, self.versioned = state, versioned
         self.held = [t.detach() for t in versioned]  # or others may get their addresses
-        self.modes, self.traits = _kw_modes(), _kw_traits(arguments)
-        self.layouts = _kw_layouts((*state, *arguments))
-        self.addresses = [t.data_ptr() for t in state]
-        self.aligned = not any(a % 16 for a in self.addresses) and not any(g[-1] for g in self.traits)
+        self.modes, self.places = _kw_modes(), _kw_host.places(state)
         try:
-            self.versions = [t._version for t in versioned]
+            self.versions = _kw_host.versions(versioned)
         except RuntimeError:  # inference tensors count no versions
             return False
         return True
 
-    def holds(self, model, *arguments):
-        """True when a call finds what this one did."""
+    def holds(self, model):
+        """True when a call finds the model as it was judged."""
         try:
             own = model.__dict__
-            if (
+            return (
                 self.model() is model
                 and _kw_modes() == self.modes
                 and all(own[key] is found for key, found in self.own)
                 and len(own) == self.own_count
                 and not any(key in own for key in self.own_absent)
                 and not any(key in kept for kept, key in self.absent)
-                and all(map(_kw_operator.is_, map(_kw_operator.getitem, self.kept, self.keys), self.found))
-                and list(map(type, self.parts)) == self.kinds
-                and list(map(tuple, self.tables)) == self.keys_of
-                and list(map(len, self.sizes)) == self.counts
-                and list(map(tuple, self.hooks)) == self.hooked
-                and _kw_traits(arguments) == self.traits
-                and [t.data_ptr() for t in self.state] == self.addresses
-                and _kw_layouts((*self.state, *arguments)) == self.layouts
-                and [t._version for t in self.versioned] == self.versions
-                and not (self.modes[0] and any(t.requires_grad for t in self.state))
-            ):
-                return True
+                and _kw_host.same_items(self.kept, self.keys, self.found)
+                and _kw_host.same_types(self.parts, self.kinds)
+                and _kw_host.same_keys(self.tables, self.keys_of)
+                and _kw_host.same_sizes(self.sizes, self.counts)
+                and _kw_host.same_keys(self.hooks, self.hooked)
+                and _kw_host.places(self.state) == self.places
+                and _kw_host.versions(self.versioned) == self.versions
+                and not (self.modes[0] and _kw_host.any_requires_grad(self.state))
+            )
         except (AttributeError, LookupError, RuntimeError, TypeError):
-            pass
-        model.__dict__.pop("_kw_bound", None)  # old weights may go
-        return False
-
-    def where(self):
-        """The GPU and its stream, where launches do not ask Triton again. None where they must:
-        compiled kernels are for aligned addresses, and interpreters and profilers see each launch."""
-        runtime = _kw_triton.knobs.runtime
-        if not self.aligned or _kw_interpreted:
-            return None
-        for hook in (runtime.launch_enter_hook, runtime.launch_exit_hook):
-            if getattr(hook, "calls", hook):
-                return None
-        gpu = self.modes[-1]
-        return gpu, _kw_triton.runtime.driver.active.get_current_stream(gpu)
+            return False
 
     def __reduce__(self):  # a copy of the module finds its own
         return (type(None), ())

@@ -11,7 +11,8 @@ namespace kw {
 // (StepWriter::launch_by()); empty where there are none.
 std::string launch_class(const std::vector<std::string>& launches);
 
-// The class _kw_Bound, and the functions that it calls.
-std::string bound_class();
+// The classes _kw_Call and _kw_Bound, and the functions that they call. `graphs`: calls may run by
+// CUDA graphs (graph_path.h).
+std::string bound_class(bool graphs);
 
 }  // namespace kw

@@ -19,6 +19,8 @@ struct OptimizeOptions {
   // the result is kept even if it is slower than PyTorch.
   VerifyOptions verify;
   std::function<std::string(const Reference&)> compile_baseline;  // builds verify.compiled_package
+  std::function<CallTimes(const std::string&)>
+      time_calls;  // of an optimized.py, as Python makes them
 };
 
 // How far a search is, for a progress display: `done` of `total` fragments are evaluated, and

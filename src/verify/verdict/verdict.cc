@@ -84,6 +84,7 @@ Json to_json(const Verdict& verdict) {
               {"key", verdict.key},
               {"environment", verdict.environment},
               {"stages", Json::array()}};
+  if (verdict.calls) out["calls"] = to_json(*verdict.calls);
   if (verdict.rejected_at) out["rejected_at"] = stage_name(*verdict.rejected_at);
   for (const StageResult& stage : verdict.stages) {
     out["stages"].push_back({{"stage", stage_name(stage.stage)},
@@ -109,6 +110,7 @@ Verdict verdict_from_json(const JsonReader& in) {
   verdict.share = in.at("share").number();
   verdict.speedup_eager = interval_from_json(in.at("speedup_eager"));
   verdict.speedup_compile = interval_from_json(in.at("speedup_compile"));
+  if (in.has("calls")) verdict.calls = call_times_from_json(in.at("calls"));
   verdict.degenerate = in.at("degenerate").boolean();
   if (in.has("program")) verdict.program = in.at("program").string();
   if (in.has("file")) verdict.file = file_does_from_json(in.at("file"));

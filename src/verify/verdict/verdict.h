@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "formats/json.h"
+#include "verify/verdict/call_times.h"
 
 namespace kw {
 
@@ -51,8 +52,9 @@ struct Verdict {
   double share = 0;                                 // Triton share of the reference's cost
   std::optional<Interval> speedup_eager;            // eager time / candidate time
   std::optional<Interval> speedup_compile;
-  bool degenerate = false;  // zeros, or the answer to other inputs, would pass
-  std::string program;      // canonical hash of what was judged; empty: nothing was
+  std::optional<CallTimes> calls;  // of optimized.py, where it was timed so
+  bool degenerate = false;         // zeros, or the answer to other inputs, would pass
+  std::string program;             // canonical hash of what was judged; empty: nothing was
   FileDoes file = FileDoes::kNotTried;
   std::string file_reason;            // why it is other, or not tried; empty: nobody asked
   std::string key;                    // content address

@@ -1,0 +1,258 @@
+#include "program/python/graph_path.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "program/makers.h"
+#include "program/python/python_text.h"
+
+namespace kw {
+namespace {
+
+// Whether each element has a place of its own, and (`dense`) no place is left between them.
+bool has_own_places(const Value& value, bool dense) {
+  if (value.numel() == 0) return true;
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t i = 0; i < value.shape.size(); ++i) {
+    if (value.shape[i] > 1) dims.emplace_back(value.strides[i], value.shape[i]);
+  }
+  std::ranges::sort(dims);
+  int64_t span = 1;  // of the dimensions before
+  for (const auto& [stride, size] : dims) {
+    if (dense ? stride != span : stride < span) return false;
+    span = stride * (size - 1) + span;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string no_graph_because(const Task& task) {
+  const Program& forward = task.forward;
+  if (forward.steps.empty()) return "its forward has no steps";
+  if (std::ranges::any_of(forward.steps, is_random)) return "its forward draws random numbers";
+  std::set<int> taken;
+  for (ValueId id : forward.inputs) taken.insert(forward.values[id].storage);
+  for (int storage : written_storages(forward, task.kernels)) {
+    if (taken.contains(storage)) return "its forward changes a tensor that it is given";
+  }
+  for (ValueId id : forward.outputs) {
+    const Value& value = forward.values[id];
+    if (!taken.insert(value.storage).second) return "its results share memory";
+    if (!has_own_places(value, true)) return "a result has gaps in memory";
+  }
+  const size_t first = task.state.size() + task.derive.outputs.size();
+  for (size_t i = first; i < forward.inputs.size(); ++i) {
+    if (!has_own_places(forward.values[forward.inputs[i]], false)) {
+      return "an argument has elements that share memory";
+    }
+  }
+  return "";
+}
+
+std::string graph_classes() {
+  return R"py(
+
+def _kw_graph_settings(wanted=None, copies=True, limit=None):
+    return {"wanted": wanted, "copies": copies, "limit": limit, "wait": 3, "warned": False}
+
+
+def _kw_numerics():
+    """The settings by which PyTorch chooses kernels for its operators."""
+    precision = getattr(torch._C, "_get_fp32_precision_getter", None)
+    if precision is None:  # before PyTorch 2.9
+        tf32 = torch._C._get_cublas_allow_tf32(), torch._C._get_cudnn_allow_tf32()
+    else:
+        tf32 = precision("cuda", "matmul"), precision("cuda", "conv")
+    return (
+        *tf32,
+        torch._C._get_cublas_allow_fp16_reduced_precision_reduction(),
+        torch._C._get_cublas_allow_bf16_reduced_precision_reduction(),
+        torch._C._get_cudnn_enabled(),
+        torch._C._get_cudnn_deterministic(),
+        torch._C._get_deterministic_algorithms(),
+    )
+
+
+def _kw_seconds(run, times):
+    """How long the host takes to begin calls, and how long they take in all."""
+    torch.cuda.current_stream().synchronize()
+    start = _kw_time.perf_counter()
+    for _ in range(times):
+        run()
+    begun = _kw_time.perf_counter() - start
+    torch.cuda.current_stream().synchronize()
+    return begun, _kw_time.perf_counter() - start
+
+
+class _kw_Graph:
+    """forward's steps as a CUDA graph. Its memory is its own: arguments are copied there."""
+
+    failed = []  # graphs of captures that failed: PyTorch's allocators still refer to them
+
+    def __init__(self, call, steps, arguments, pool):
+        self.numerics, self.given = _kw_numerics(), ()
+        self.graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        collects = _kw_gc.isenabled()
+        _kw_gc.disable()  # it may free memory of the GPU, which ends a capture
+        try:
+            with torch.cuda.stream(stream), torch.inference_mode(False), torch.no_grad():
+                self.graph.capture_begin(pool=pool, capture_error_mode="thread_local")
+                try:
+                    self.given = tuple([
+                        torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+                        for x in arguments
+                    ])
+                    self.results = steps(call.tensors, call.where(), *self.given)
+                finally:
+                    try:
+                        self.graph.capture_end()
+                    except Exception:
+                        self.recover(call.gpu, pool)
+                        raise
+        finally:
+            if collects:
+                _kw_gc.enable()
+
+    def recover(self, gpu, pool):
+        """A capture that fails leaves PyTorch's allocator and its random numbers in it, because
+        CUDAGraph.capture_end raises before it ends them. A capture that succeeds ends the latter."""
+        self.failed.append(self.graph)
+        try:
+            torch._C._cuda_endAllocateToPool(gpu, pool)
+        except RuntimeError:  # it was ended
+            pass
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            graph.capture_begin(pool=torch.cuda.graph_pool_handle(), capture_error_mode="thread_local")
+            torch.zeros(1, device=_kw_device)
+            graph.capture_end()
+
+    def replay(self, arguments, copies):
+        for there, x in zip(self.given, arguments):
+            there.copy_(x)
+        self.graph.replay()
+        return tuple([t.clone() for t in self.results]) if copies else self.results
+
+
+class _kw_Graphs:
+    """The CUDA graphs of a model as it is: one for each kind of call, in memory that they share."""
+
+    def __init__(self, settings):
+        self.settings, self.wait = settings, settings["wait"]  # equal calls before a capture
+        self.lock = _kw_threading.Lock()  # one replay at a time
+        self.seen, self.graphs = {}, {}  # by the call's id; a graph may be False
+        self.pool, self.bytes = None, 0
+        self.last = self.stream = self.done = None  # of the replay before
+
+    def run(self, call, steps, arguments):
+        """The results of forward's steps: by a graph, or by launches."""
+        where, wanted = call.where(), self.settings["wanted"]
+        by_launches = (
+            where is None
+            or wanted is False
+            or torch.cuda.is_current_stream_capturing()
+            or torch._C._len_torch_dispatch_stack()
+            or torch._C._len_torch_function_stack()
+        )
+        if not by_launches:
+            with self.lock:
+                graph = self.graphs.get(id(call))
+                if graph is None:
+                    self.seen[id(call)] = seen = self.seen.get(id(call), 0) + 1
+                    if wanted or seen >= self.wait:
+                        graph = self.graphs[id(call)] = self.captured(call, steps, arguments)
+                if graph and graph.numerics == _kw_numerics():
+                    self.turn_to(where)
+                    results = graph.replay(arguments, self.settings["copies"])
+                    self.done.record(self.stream)
+                    return results
+        return steps(call.tensors, where, *arguments)
+
+    def turn_to(self, where):
+        """Work on another stream than that of the replay before waits for it."""
+        if where == self.last:
+            return
+        self.last, self.stream = where, torch.cuda.current_stream()
+        if self.done is not None:
+            self.stream.wait_event(self.done)
+        self.done = torch.cuda.Event()
+
+    def captured(self, call, steps, arguments):
+        """A graph. False where there can be none, and where it is not faster, unless it is wanted. None
+        where there may be one later."""
+
+        def launched():
+            return steps(call.tensors, call.where(), *arguments)
+
+        def replayed():
+            return graph.replay(arguments, self.settings["copies"])
+
+        launched()  # compiles kernels, and PyTorch makes what it keeps
+        if not self.settings["wanted"]:
+            begun, took = min((_kw_seconds(launched, 1) for _ in range(3)), key=lambda both: both[1])
+            if begun < took / 2:  # the host does not keep the GPU waiting
+                return False
+        if self.pool is None:
+            self.pool = torch.cuda.graph_pool_handle()
+            self.settings["wait"] = 2 * self.wait  # a model that changes is captured less often
+        before, limit = torch.cuda.memory_reserved(), self.settings["limit"]
+        try:
+            graph = _kw_Graph(call, steps, arguments, self.pool)
+        except Exception as error:
+            error = error.__context__ or error
+            return self.refused("%s: %.200s" % (type(error).__name__, error))
+        taken = max(torch.cuda.memory_reserved() - before, 0)
+        if limit is None:
+            limit = torch.cuda.get_device_properties(call.gpu).total_memory // 10
+        if taken > limit:
+            return self.refused("it would take %d bytes, and %d are allowed" % (taken, limit))
+        if self.bytes + taken > limit:  # those that are called again are captured again
+            self.seen, self.graphs = {}, {k: False for k, kept in self.graphs.items() if kept is False}
+            self.pool, self.bytes, self.wait = None, 0, 2 * self.wait
+            return None
+        if not self.settings["wanted"]:
+            self.turn_to(call.where())
+            times = max(1, min(10, int(1e-3 / took)))
+            rounds = [(_kw_seconds(replayed, times), _kw_seconds(launched, times)) for _ in range(3)]
+            self.done.record(self.stream)
+            if min(ours[1] for ours, _ in rounds) >= min(theirs[1] for _, theirs in rounds):
+                return self.dropped()
+        self.bytes += taken
+        return graph
+
+    def refused(self, why):
+        if not self.settings["warned"]:
+            self.settings["warned"] = True
+            _kw_warnings.warn("ModelNew: calls go by launches, because there is no CUDA graph: " + why)
+        return self.dropped()
+
+    def dropped(self):
+        if not any(self.graphs.values()):
+            self.pool = None  # PyTorch frees it with its last graph
+        return False
+)py";
+}
+
+std::string graphed_method(const std::string& refused, const std::string& name) {
+  std::string out = "    def " + name + R"py((self, wanted=True, copies=True, limit=None):
+        """Chooses how the steps run, and returns the model. As CUDA graphs from the next call on (True),
+        by launches (False), or by what is faster after a few equal calls (None, as at first).
+        Results are copies, or, without `copies`, are overwritten by a later call. Graphs take at
+        most `limit` bytes of the GPU's memory; None stands for a tenth of it."""
+)py";
+  if (!refused.empty()) {
+    return out + "        if wanted:\n            _kw_warnings.warn(" +
+           python_string("ModelNew: calls go by launches, because " + refused) +
+           ")\n        return self\n\n";
+  }
+  return out + R"py(        self.__dict__["_kw_graphed"] = _kw_graph_settings(wanted, copies, limit)
+        self.__dict__.pop("_kw_bound", None)
+        return self
+
+)py";
+}
+
+}  // namespace kw

@@ -1,0 +1,101 @@
+"""The cases of tests/graph_cases.py on a GPU."""
+
+import contextlib
+import pathlib
+import sys
+import time
+
+import pytest
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import graph_cases  # noqa: E402
+from command import has_gpu  # noqa: E402
+from graph_cases import *  # noqa: E402, F403
+from test_export import folder  # noqa: E402, F401
+from truth_calls import load  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU")
+
+
+class Case:
+    real, rows = True, 1000
+
+    def __init__(self, folder, monkeypatch):
+        self.module = load(folder / "optimized.py", "graphs_export")
+        self.export, self.reference = self.module.ModelNew().cuda(), self.module.Model().cuda()
+        self.reference.load_state_dict(self.export.state_dict())
+        self.x, self.limit_of_graphs = self.random(8, 16), 200 << 20
+        self.captures = self.replays = 0
+        self.graph, case = torch.cuda.CUDAGraph, self
+
+        class Counted(self.graph):
+            def capture_end(self):
+                case.captures += 1
+                super().capture_end()
+
+            def replay(self):
+                case.replays += 1
+                super().replay()
+
+        monkeypatch.setattr(torch.cuda, "CUDAGraph", Counted)
+
+    def random(self, *shape):
+        return torch.randn(*shape, device="cuda")
+
+    def forget(self):
+        pass
+
+    def taken(self):
+        return torch.cuda.memory_reserved()
+
+    @contextlib.contextmanager
+    def stream(self):
+        """Its work begins late."""
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            torch.cuda._sleep(1_000_000)
+            yield
+
+    def streams_waited(self):
+        """A call ends after one before it on a stream that still sleeps."""
+        torch.cuda.synchronize()
+        late, done = torch.cuda.Stream(), torch.cuda.Event()
+        with torch.no_grad():
+            with torch.cuda.stream(late):
+                torch.cuda._sleep(200_000_000)
+                self.export(self.x)
+            self.export(self.x)
+            done.record()
+            time.sleep(0.01)
+            asleep = not late.query()
+            assert not done.query() and asleep, "the GPU still sleeps, or this shows nothing"
+        torch.cuda.synchronize()
+
+    def captured_by_the_user(self):
+        x, graph = self.random(8, 16), self.graph()
+        replays = self.replays
+        with torch.no_grad():
+            with torch.cuda.graph(graph):
+                got = self.export(x)
+            assert self.replays == replays
+            for _ in range(2):
+                x.normal_()
+                graph.replay()
+                torch.testing.assert_close(got, self.reference(x))
+
+    def break_captures(self, monkeypatch):
+        launch = type(self.module._kw_launch_3)
+        call = launch.__call__
+
+        def waits(self, where, *args):
+            call(self, where, *args)
+            torch.cuda.current_stream().synchronize()
+
+        monkeypatch.setattr(launch, "__call__", waits)
+
+
+@pytest.fixture
+def case(folder, monkeypatch):  # noqa: F811
+    return Case(folder, monkeypatch)
