@@ -1,28 +1,33 @@
 #!/usr/bin/env python3
-"""The host's share of a call of optimized.py, without a GPU: what Python spends beside PyTorch's own steps.
+"""The host's share of a call of optimized.py: what Python spends beside PyTorch's own steps.
 
-    bench/host_time.py FOLDER/optimized.py ...
+    bench/host_time.py [--gpu] [--json] FOLDER/optimized.py ...
 
-The tensors are on the CPU, and launches reach a compiled kernel that does nothing. So a launch is what the export
-adds to Triton's launcher, and a call is model(x) without its steps. The checks of a call are in Python, or in C++
-where the package kernelwright_host is installed.
-Prints microseconds: of a launch, of a call that finds the model as the one before did (the least of some runs), and
-of a call that is judged (the median). A parameter is a tensor of the model; the call's time is divided among them.
+Prints microseconds: of a launch, of a call that finds the model as the one before did, which is model(x) without its
+steps (both the least of some runs), and of a call that is judged (the median). With --gpu also of a call with its
+steps, by launches and by a CUDA graph. A parameter is a tensor of the model; the call's time is divided among them.
+The checks of a call are in Python, or in C++ where the package kernelwright_host is installed.
+
+Without --gpu the tensors are on the CPU, and launches reach a compiled kernel that does nothing: a launch is then what
+the export adds to Triton's launcher.
 """
 
 import argparse
 import importlib.util
+import json
 import os
 import pathlib
 import statistics
 import sys
 import time
 
-os.environ["TRITON_INTERPRET"] = "1"
+GPU = "--gpu" in sys.argv
+if not GPU:
+    os.environ["TRITON_INTERPRET"] = "1"
 
 import torch  # noqa: E402  (the environment comes first)
 
-RUNS, CALLS = 20, 200
+RUNS, CALLS = 20, 20 if GPU else 200  # the GPU takes some hundred launches ahead
 
 
 def loaded(path):
@@ -36,11 +41,18 @@ def loaded(path):
 def least_us(function):
     times = []
     for _ in range(RUNS):
+        synchronize()
         start = time.perf_counter()
         for _ in range(CALLS):
             function()
         times.append((time.perf_counter() - start) / CALLS)
+    synchronize()
     return 1e6 * min(times)
+
+
+def synchronize():
+    if GPU:
+        torch.cuda.synchronize()
 
 
 def first_us(bind, arguments):
@@ -64,49 +76,86 @@ class Counted:
         self.given = args
 
 
-def measure(path):
-    """{"launches", "launch_us", "arguments", "call_us", "first_us", "parameters", "checks"} of one file."""
-    module = loaded(path)
-    model, inputs = module.ModelNew(*module.get_init_inputs()), module.get_inputs()
+def counted(module, launches):
+    """Launches of the export do nothing from now on."""
     compiled = Counted()
-    launches = [part for name, part in vars(module).items() if name.startswith("_kw_launch_")]
     for launch in launches:
         launch.kernel = compiled
-    where = (0, 0)
-    module._kw_Call.where = lambda call: where
-    if hasattr(module, "_kw_graph_settings"):
+    module._kw_Call.where = lambda call: (0, 0)
+
+
+class Seen:
+    """The arguments of the last launch."""
+
+    def __init__(self, module):
+        self.launch = module._kw_Launch.__call__
+        module._kw_Launch.__call__ = lambda *given: self(*given)
+
+    def __call__(self, launch, where, *args):
+        self.of, self.given = launch, (where, *args)
+        return self.launch(launch, where, *args)
+
+
+def measure(path):
+    """{"launches", "launch_us", "arguments", "call_us", "first_us", "parameters", "checks"} of one file, and on a GPU
+    {"launched_us", "graphed_us"}."""
+    module = loaded(path)
+    with torch.device("cuda" if GPU else "cpu"):
+        model, inputs = module.ModelNew(*module.get_init_inputs()), module.get_inputs()
+    launches = [part for name, part in vars(module).items() if name.startswith("_kw_launch_")]
+    if not GPU:
+        counted(module, launches)
+    seen = Seen(module) if launches else None
+    graphs = hasattr(module, "_kw_graph_settings")
+    if graphs:
         model.graphed(False)
     with torch.inference_mode():
-        for _ in range(2):
+        for _ in range(3):
             model(*inputs)
         if model.__dict__.get("_kw_warned"):
             raise SystemExit("%s: its get_inputs() runs the original forward" % path)
         bound, tensors = model.__dict__.get("_kw_bound"), tuple(t for t in inputs if isinstance(t, torch.Tensor))
         if bound is None:
             raise SystemExit("%s: each call is judged again" % path)
-        steps, results = module.ModelNew._kw_steps, bound.calls.popitem()[1].run(module.ModelNew._kw_steps, *tensors)
-        out = {"parameters": len(bound.state), "launches": len(launches), "first_us": first_us(model._kw_bind, tensors),
+        out = {"parameters": len(bound.state), "launches": len(launches),
                "checks": "Python" if module._kw_host is module._kw_Host else "C++"}
+        if launches:
+            out["arguments"] = len(seen.given) - 1
+            out["launch_us"] = least_us(lambda: seen.launch(seen.of, *seen.given))
+        steps, results = module.ModelNew._kw_steps, next(iter(bound.calls.values())).run(model, *tensors)
         module.ModelNew._kw_steps = staticmethod(lambda *_: results)
         out["call_us"] = least_us(lambda: model(*inputs))
         module.ModelNew._kw_steps = staticmethod(steps)
         if launches:
-            # After the grid, stream, kernel, its metadata, and three that are None; before the constants.
-            given = compiled.given[9:len(compiled.given) - len(launches[-1].last)]
-            out["arguments"] = len(given)
-            out["launch_us"] = least_us(lambda: launches[-1](where, *given))
+            module._kw_Launch.__call__ = seen.launch
+        if GPU:
+            out["launched_us"] = least_us(lambda: model(*inputs))
+        if GPU and graphs:
+            model.graphed()
+            model(*inputs)
+            out["graphed_us"] = least_us(lambda: model(*inputs))
+        out["first_us"] = first_us(model._kw_bind, tensors)
     return out
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("export", nargs="+", type=pathlib.Path)
-    for path in parser.parse_args().export:
+    parser.add_argument("--gpu", action="store_true", help="on a GPU, with its real launches")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON for each file")
+    options = parser.parse_args()
+    for path in options.export:
         found = measure(path)
+        if options.json:
+            print(json.dumps({"export": path.parent.name, **found}), flush=True)
+            continue
         each = found["call_us"] / max(found["parameters"], 1)
         print("%s: a call %.1f us, of %d parameters (%.2f us a parameter), a judged one %.0f us, checks in %s"
               % (path.parent.name or path, found["call_us"], found["parameters"], each, found["first_us"],
                  found["checks"]), end="")
+        if GPU:
+            print("; with its steps %.1f us by launches, %.1f us by a graph"
+                  % (found["launched_us"], found.get("graphed_us", float("nan"))), end="")
         if "launch_us" in found:
             print("; a launch of %d arguments %.2f us" % (found["arguments"], found["launch_us"]), end="")
         print()

@@ -49,6 +49,7 @@ DANGEROUS = {"exec", "eval", "open", "compile", "print", "input", "exit", "quit"
              "globals", "locals", "vars", "breakpoint", "map", "filter", "help"}
 
 IMPORTS = """
+import ctypes as _kw_ctypes
 import enum as _kw_enum
 import functools as _kw_functools
 import gc as _kw_gc
@@ -128,18 +129,21 @@ FIXED = {
     "_kw_Host": ["9f562e617d8da434"],
     "_kw_found_host": ["9b9c1337eb2b416f"],
     "_kw_modes": ["63ac09f7bb4d7432"],
-    "_kw_Call": ["703b9f3eef657287"],
-    "_kw_Bound": ["8d051e17ee2156d7", "51217f2a95b4a4c7"],
+    "_kw_Call": ["417df3e1630cec4a"],
+    "_kw_Bound": ["e5d5db20b0755c3e", "65db6fb773fabd3e"],
     "_kw_graph_settings": ["e4a6de82a69cfd03"],
     "_kw_numerics": ["a6e30d113860b247"],
     "_kw_seconds": ["d1767300cb3c9852"],
-    "_kw_Graph": ["b2915918cba05df0"],
-    "_kw_Graphs": ["01fc2143abc8c297"],
+    "_kw_Cuda": ["a9be2651228c011d"],
+    "_kw_Graph": ["502f611e77e9a9c5"],
+    "_kw_Graphs": ["353d8036a794f8d0"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
     "_kw_Launch": ["4c2f2dd0c0a97b99"],
 }
-GRAPHS = {"_kw_graph_settings", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
+GRAPHS = {"_kw_graph_settings", "_kw_Cuda", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
+# What one of these is followed by.
+OBJECTS = {"_kw_found_host": "_kw_host = _kw_found_host()", "_kw_Cuda": "_kw_cuda = _kw_Cuda()"}
 OPTIONAL = GRAPHS | {"_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
 ORIGINAL = """
 def _kw_original(self, args, kwargs, why):
@@ -528,7 +532,7 @@ def check_forward(node, taken, results):
     need([ast.unparse(s) for s in known]
          == [ast.unparse(s) for s in ast.parse(KNOWN % (", ".join(["self", *given]), names)).body], node)
     once = [name if name not in results[:i] else "_" for i, name in enumerate(results)]
-    runs = "call.run(%s)" % ", ".join(["self._kw_steps", *given])
+    runs = "call.run(%s)" % ", ".join(["self", *given])
     need(ast.unparse(run) == ast.unparse(ast.parse("(%s) = %s" % (", ".join([*once, ""]), runs) if once else runs)), run)
     steps.known.update(results)
     need(isinstance(last, ast.Return) and last.value is not None and steps.result(last.value), last)
@@ -807,8 +811,8 @@ def check(reference, python):
         else:
             need(hash_of(python, helpers[0]) in hashes, helpers[0])
             helpers.pop(0)
-            if name == "_kw_found_host":
-                need(helpers and ast.unparse(helpers[0]) == "_kw_host = _kw_found_host()", model)
+            if name in OBJECTS:
+                need(helpers and ast.unparse(helpers[0]) == OBJECTS[name], model)
                 helpers.pop(0)
             while helpers and name == "_kw_Launch":
                 launches.append(check_launch(helpers.pop(0), kernels, len(launches)))

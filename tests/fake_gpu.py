@@ -27,6 +27,7 @@ class _Recording(TorchDispatchMode):
 class Stream:
     def __init__(self, gpu):
         self.gpu, self.number, self.capturing = gpu, next(gpu.numbers), False
+        self.cuda_stream = self.number
 
     def __enter__(self):
         self.before, self.gpu.current.stream = self.gpu.stream, self
@@ -48,33 +49,47 @@ class Event:
     def record(self, stream):
         self.stream = stream
 
+    def synchronize(self):
+        pass
 
-class Graph:
+
+class Cuda:
+    """CUDA's calls for graphs, as _kw_Cuda of an export makes them."""
+
     def __init__(self, gpu):
         self.gpu = gpu
 
-    def capture_begin(self, pool, capture_error_mode):
-        assert pool is not None and capture_error_mode == "thread_local" and not self.gpu.stream.capturing
+    def begin(self, number):
+        assert not self.gpu.stream.capturing and number == self.gpu.stream.number
+        assert self.gpu.pools == 1, "a graph's memory comes from its pool"
         self.gpu.stream.capturing, self.recording = True, _Recording()
         self.recording.__enter__()
         self.gpu.captures += 1
+        self.gpu.captured_on.append(number)
 
-    def capture_end(self):
+    def end(self, number):
+        assert number == self.gpu.stream.number
         self.gpu.stream.capturing = False
         self.recording.__exit__(None, None, None)
-        if self.gpu.refuses and len(self.recording.calls) > 2:  # as to recover from it takes fewer
+        if self.gpu.refuses:
             raise RuntimeError(self.gpu.refuses)
         self.gpu.reserved += self.gpu.bytes_of_a_graph
+        self.gpu.alive += 1
+        return self.recording.calls
 
-    def replay(self):
+    def launch(self, calls, stream):
+        assert stream == 7 + self.gpu.number + self.gpu.stream.number
         self.gpu.replays += 1
-        for function, args, kwargs, kept in self.recording.calls:
+        for function, args, kwargs, kept in calls:
             if "empty" in str(function):
                 continue
             made = function(*args, **kwargs)
             for old, new in zip(pytree.tree_leaves(kept), pytree.tree_leaves(made)):
                 if old.data_ptr() != new.data_ptr():
                     old.copy_(new)
+
+    def destroy(self, calls):
+        self.gpu.alive -= 1
 
 
 class Kernel:
@@ -108,19 +123,20 @@ class Gpu:
     def __init__(self, monkeypatch):
         self.number, self.numbers = 0, itertools.count()
         self.current, self.first, self.waits = threading.local(), Stream(self), []
-        self.captures, self.replays, self.refuses = 0, 0, ""
+        self.captures, self.replays, self.alive, self.pools, self.refuses = 0, 0, 0, 0, ""
+        self.captured_on = []
         self.reserved, self.bytes_of_a_graph, self.memory = 0, 1000, 100_000
         cuda = {
             "current_device": lambda: self.number, "current_stream": lambda: self.stream,
             "Stream": lambda: Stream(self), "stream": lambda stream: stream, "Event": Event,
-            "CUDAGraph": lambda: Graph(self), "graph_pool_handle": object,
+            "MemPool": object, "use_mem_pool": self.used,
             "is_current_stream_capturing": lambda: self.stream.capturing,
             "memory_reserved": lambda: self.reserved,
             "get_device_properties": lambda gpu: types.SimpleNamespace(total_memory=self.memory),
         }
         for name, value in cuda.items():
             monkeypatch.setattr(torch.cuda, name, value)
-        monkeypatch.setattr(torch._C, "_cuda_endAllocateToPool", lambda gpu, pool: None, raising=False)
+        monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None, raising=False)
 
     @property
     def stream(self):
@@ -130,8 +146,15 @@ class Gpu:
         """Makes an export's module run here: its tensors are on the CPU, and fit."""
         monkeypatch.setattr(module, "_kw_misfit", lambda tensors, expected: None)
         monkeypatch.setattr(module, "_kw_device", "cpu")
+        monkeypatch.setattr(module, "_kw_cuda", Cuda(self), raising=False)
         active = types.SimpleNamespace(get_current_stream=lambda gpu: 7 + gpu + self.stream.number)
         monkeypatch.setattr(module._kw_triton.runtime.driver, "_active", active, raising=False)
+
+    @contextlib.contextmanager
+    def used(self, pool):
+        self.pools += 1
+        yield
+        self.pools -= 1
 
     @contextlib.contextmanager
     def captured_by_the_user(self):

@@ -48,7 +48,7 @@ PARTS = {"device=_kw_device": ["device=print(1)", "device=f'{x}'", "device=_kw_d
          "_kw_launch_0 = _kw_Launch(": ["_kw_launch_0 = f(", "launch = _kw_Launch("],
          "_kw_Bound.call(self, (p0, ": ["_kw_Bound.call(self, (f(), ", "_kw_Bound.call(self, (p1, ", "f(self, (p0, "],
          "bound.known(self": ["bound.known(f()", "f(self"],
-         "call.run(self._kw_steps, ": ["call.run(f, ", "f(self._kw_steps, ", "call.run(self._kw_steps, f(), "],
+         "call.run(self, ": ["call.run(f, ", "f(self, ", "call.run(self, f(), "],
          "    @staticmethod\n": ["    @f\n", ""],
          "        if wanted:\n": ["        if f():\n", "        if True:\n"],
          "_kw_host = _kw_found_host()": ["_kw_host = f()", "_kw_host = _kw_found_host(f())"],

@@ -64,3 +64,15 @@ def scaled(x, w, one, y, *_):
 @pytest.fixture
 def case(folder, monkeypatch):  # noqa: F811
     return Case(folder, monkeypatch)
+
+
+def test_captures_share_a_stream(case, monkeypatch):
+    """PyTorch keeps freed memory for the stream that it was used on: only there a later graph may have it."""
+    monkeypatch.setattr(case.module, "_kw_misfit", lambda tensors, expected: None)
+    case.export.graphed()
+    for rows in (8, 9, 10):
+        graph_cases.called(case, case.random(rows, 16))
+    assert len(case.gpu.captured_on) == 3 and len(set(case.gpu.captured_on)) == 1
+    assert case.gpu.alive == 3
+    case.export = None
+    assert case.gpu.alive == 0, "graphs go with the model"

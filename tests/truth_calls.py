@@ -69,15 +69,17 @@ class Run:
             self.counts[threading.get_ident()]["fallbacks"] += 1
             return forward(module, *args, **kwargs)
 
-        replay = torch.cuda.CUDAGraph.replay
+        cuda = getattr(self.export, "_kw_Cuda", None)  # absent where nothing may be a graph
+        replay = cuda and cuda.launch
 
-        def counted_replay(graph):
+        def counted_replay(*given):
             self.counts[threading.get_ident()]["replays"] += 1
-            return replay(graph)
+            return replay(*given)
 
         setattr(launcher, name, counted_launch)
         model.forward = counted_forward
-        torch.cuda.CUDAGraph.replay = counted_replay
+        if cuda:
+            cuda.launch = counted_replay
         try:
             with warnings.catch_warnings(record=True) as self.warned:
                 warnings.simplefilter("always")
@@ -85,7 +87,8 @@ class Run:
         finally:
             setattr(launcher, name, launch)
             model.forward = forward
-            torch.cuda.CUDAGraph.replay = replay
+            if cuda:
+                cuda.launch = replay
 
     def fallback_warnings(self):
         return sum(FALLBACK_SAYS in str(warning.message) for warning in self.warned)

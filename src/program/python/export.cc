@@ -321,8 +321,8 @@ class ModuleWriter {
       const std::string& name = forward_.name(id);
       results += (named.insert(name).second ? name : "_") + ", ";
     }
-    out += "        " + (results.empty() ? "" : "(" + results + ") = ") +
-           "call.run(self._kw_steps" + given + ")\n";
+    out += "        " + (results.empty() ? "" : "(" + results + ") = ") + "call.run(self" + given +
+           ")\n";
     return out + "        return " + forward_.result(task_.result) + "\n";
   }
 
@@ -368,7 +368,8 @@ std::string export_python(const Task& original, const std::string& user_source) 
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "
          "----\n" +
-         R"py(import enum as _kw_enum
+         R"py(import ctypes as _kw_ctypes
+import enum as _kw_enum
 import functools as _kw_functools
 import gc as _kw_gc
 import operator as _kw_operator

@@ -86,54 +86,83 @@ def _kw_seconds(run, times):
     return begun, _kw_time.perf_counter() - start
 
 
+class _kw_Cuda:
+    """CUDA's own calls for graphs. torch.cuda.CUDAGraph makes them too, but while it captures, random
+    numbers fail in every other thread, and after a capture that failed they fail everywhere."""
+
+    def __init__(self):
+        self.library = None
+
+    def call(self, name, *args):
+        if self.library is None:
+            self.library = _kw_ctypes.CDLL("libcuda.so.1")
+        code = getattr(self.library, name)(*args)
+        if code:
+            raise RuntimeError("%s: CUDA's error %d" % (name, code))
+
+    def begin(self, stream):
+        thread_local = 1  # other threads may do what ends a capture
+        self.call("cuStreamBeginCapture_v2", _kw_ctypes.c_void_p(stream), thread_local)
+
+    def end(self, stream):
+        """What was captured; ends the capture in any case."""
+        graph, made = _kw_ctypes.c_void_p(), _kw_ctypes.c_void_p()
+        self.call("cuStreamEndCapture", _kw_ctypes.c_void_p(stream), _kw_ctypes.byref(graph))
+        flags = _kw_ctypes.c_ulonglong(0)
+        self.call("cuGraphInstantiateWithFlags", _kw_ctypes.byref(made), graph, flags)
+        self.call("cuGraphDestroy", graph)
+        return made
+
+    def launch(self, graph, stream):
+        self.call("cuGraphLaunch", graph, _kw_ctypes.c_void_p(stream))
+
+    def destroy(self, graph):
+        mode = _kw_ctypes.c_int(2)  # relaxed: this thread may be capturing
+        self.call("cuThreadExchangeStreamCaptureMode", _kw_ctypes.byref(mode))
+        self.call("cuGraphExecDestroy", graph)
+        self.call("cuThreadExchangeStreamCaptureMode", _kw_ctypes.byref(mode))
+
+
+_kw_cuda = _kw_Cuda()
+
+
 class _kw_Graph:
     """forward's steps as a CUDA graph. Its memory is its own: arguments are copied there."""
 
-    failed = []  # graphs of captures that failed: PyTorch's allocators still refer to them
+    made = None
 
-    def __init__(self, call, steps, arguments, pool):
-        self.numerics, self.given = _kw_numerics(), ()
-        self.graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+    def __init__(self, call, steps, arguments, pool, stream):
+        self.cuda, self.numerics, self.given = _kw_cuda, _kw_numerics(), ()
         stream.wait_stream(torch.cuda.current_stream())
         collects = _kw_gc.isenabled()
         _kw_gc.disable()  # it may free memory of the GPU, which ends a capture
+        # A workspace of cuBLAS is the graph's own, too.
+        torch._C._cuda_clearCublasWorkspaces()
         try:
-            with torch.cuda.stream(stream), torch.inference_mode(False), torch.no_grad():
-                self.graph.capture_begin(pool=pool, capture_error_mode="thread_local")
-                try:
-                    self.given = tuple([
-                        torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
-                        for x in arguments
-                    ])
-                    self.results = steps(call.tensors, call.where(), *self.given)
-                finally:
+            with torch.inference_mode(False), torch.no_grad(), torch.cuda.stream(stream):
+                with torch.cuda.use_mem_pool(pool):
+                    self.cuda.begin(stream.cuda_stream)
                     try:
-                        self.graph.capture_end()
-                    except Exception:
-                        self.recover(call.gpu, pool)
-                        raise
+                        self.given = tuple([
+                            torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+                            for x in arguments
+                        ])
+                        self.results = steps(call.tensors, call.where(), *self.given)
+                    finally:
+                        self.made = self.cuda.end(stream.cuda_stream)
         finally:
+            torch._C._cuda_clearCublasWorkspaces()
             if collects:
                 _kw_gc.enable()
 
-    def recover(self, gpu, pool):
-        """A capture that fails leaves PyTorch's allocator and its random numbers in it, because
-        CUDAGraph.capture_end raises before it ends them. A capture that succeeds ends the latter."""
-        self.failed.append(self.graph)
-        try:
-            torch._C._cuda_endAllocateToPool(gpu, pool)
-        except RuntimeError:  # it was ended
-            pass
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.stream(torch.cuda.Stream()):
-            graph.capture_begin(pool=torch.cuda.graph_pool_handle(), capture_error_mode="thread_local")
-            torch.zeros(1, device=_kw_device)
-            graph.capture_end()
+    def __del__(self):
+        if self.made is not None:
+            self.cuda.destroy(self.made)
 
-    def replay(self, arguments, copies):
+    def replay(self, arguments, stream, copies):
         for there, x in zip(self.given, arguments):
             there.copy_(x)
-        self.graph.replay()
+        self.cuda.launch(self.made, stream)
         return tuple([t.clone() for t in self.results]) if copies else self.results
 
 
@@ -144,10 +173,11 @@ class _kw_Graphs:
         self.settings, self.wait = settings, settings["wait"]  # equal calls before a capture
         self.lock = _kw_threading.Lock()  # one replay at a time
         self.seen, self.graphs = {}, {}  # by the call's id; a graph may be False
-        self.pool, self.bytes = None, 0
+        self.pool = self.side = None  # where graphs are captured
+        self.bytes = 0
         self.last = self.stream = self.done = None  # of the replay before
 
-    def run(self, call, steps, arguments):
+    def run(self, call, model, arguments):
         """The results of forward's steps: by a graph, or by launches."""
         where, wanted = call.where(), self.settings["wanted"]
         by_launches = (
@@ -163,13 +193,13 @@ class _kw_Graphs:
                 if graph is None:
                     self.seen[id(call)] = seen = self.seen.get(id(call), 0) + 1
                     if wanted or seen >= self.wait:
-                        graph = self.graphs[id(call)] = self.captured(call, steps, arguments)
+                        graph = self.graphs[id(call)] = self.captured(call, model, arguments)
                 if graph and graph.numerics == _kw_numerics():
                     self.turn_to(where)
-                    results = graph.replay(arguments, self.settings["copies"])
+                    results = graph.replay(arguments, where[1], self.settings["copies"])
                     self.done.record(self.stream)
                     return results
-        return steps(call.tensors, where, *arguments)
+        return model._kw_steps(call.tensors, where, *arguments)
 
     def turn_to(self, where):
         """Work on another stream than that of the replay before waits for it."""
@@ -180,15 +210,22 @@ class _kw_Graphs:
             self.stream.wait_event(self.done)
         self.done = torch.cuda.Event()
 
-    def captured(self, call, steps, arguments):
+    def captured(self, call, model, arguments):
         """A graph. False where there can be none, and where it is not faster, unless it is wanted. None
         where there may be one later."""
+        steps, bound = model._kw_steps, model.__dict__.get("_kw_bound")
+
+        def checked():
+            """What a call does before its steps, while the GPU may still be busy."""
+            return bound is None or bound.known(model, *arguments)
 
         def launched():
+            checked()
             return steps(call.tensors, call.where(), *arguments)
 
         def replayed():
-            return graph.replay(arguments, self.settings["copies"])
+            checked()
+            return graph.replay(arguments, call.where()[1], self.settings["copies"])
 
         launched()  # compiles kernels, and PyTorch makes what it keeps
         if not self.settings["wanted"]:
@@ -196,11 +233,11 @@ class _kw_Graphs:
             if begun < took / 2:  # the host does not keep the GPU waiting
                 return False
         if self.pool is None:
-            self.pool = torch.cuda.graph_pool_handle()
+            self.pool, self.side = torch.cuda.MemPool(), torch.cuda.Stream()  # memory is a stream's
             self.settings["wait"] = 2 * self.wait  # a model that changes is captured less often
         before, limit = torch.cuda.memory_reserved(), self.settings["limit"]
         try:
-            graph = _kw_Graph(call, steps, arguments, self.pool)
+            graph = _kw_Graph(call, steps, arguments, self.pool, self.side)
         except Exception as error:
             error = error.__context__ or error
             return self.refused("%s: %.200s" % (type(error).__name__, error))
@@ -210,8 +247,9 @@ class _kw_Graphs:
         if taken > limit:
             return self.refused("it would take %d bytes, and %d are allowed" % (taken, limit))
         if self.bytes + taken > limit:  # those that are called again are captured again
+            self.done.synchronize()
             self.seen, self.graphs = {}, {k: False for k, kept in self.graphs.items() if kept is False}
-            self.pool, self.bytes, self.wait = None, 0, 2 * self.wait
+            self.bytes, self.wait = 0, 2 * self.wait
             return None
         if not self.settings["wanted"]:
             self.turn_to(call.where())
@@ -219,7 +257,7 @@ class _kw_Graphs:
             rounds = [(_kw_seconds(replayed, times), _kw_seconds(launched, times)) for _ in range(3)]
             self.done.record(self.stream)
             if min(ours[1] for ours, _ in rounds) >= min(theirs[1] for _, theirs in rounds):
-                return self.dropped()
+                return False
         self.bytes += taken
         return graph
 
@@ -227,11 +265,6 @@ class _kw_Graphs:
         if not self.settings["warned"]:
             self.settings["warned"] = True
             _kw_warnings.warn("ModelNew: calls go by launches, because there is no CUDA graph: " + why)
-        return self.dropped()
-
-    def dropped(self):
-        if not any(self.graphs.values()):
-            self.pool = None  # PyTorch frees it with its last graph
         return False
 )py";
 }

@@ -149,10 +149,10 @@ class _kw_Call:
     def __init__(self, tensors, gpu=None, graphs=None):
         self.tensors, self.gpu, self.graphs = tensors, gpu, graphs
 
-    def run(self, steps, *arguments):
+    def run(self, model, *arguments):
         if self.graphs is None:
-            return steps(self.tensors, self.where(), *arguments)
-        return self.graphs.run(self, steps, arguments)
+            return model._kw_steps(self.tensors, self.where(), *arguments)
+        return self.graphs.run(self, model, arguments)
 
     def where(self):
         """The GPU and its stream, where launches do not ask Triton again. None where they must:
@@ -184,10 +184,11 @@ class _kw_Bound:
             return _kw_Call(tensors)
         bound = model.__dict__.get("_kw_bound")
         if bound is None:
+            model.__dict__.pop("_kw_bound", None)  # a copy of a model has None
             bound = _kw_Bound(tensors)
             if not bound.watch(model, state, versioned):
                 return _kw_Call(tensors)
-            model.__dict__["_kw_bound"] = bound
+            bound = model.__dict__.setdefault("_kw_bound", bound)  # another thread may have been first
         traits = _kw_host.traits(arguments)
         aligned = not any(t.data_ptr() % 16 for t in (*state, *arguments))
         call = _kw_Call(bound.tensors, bound.modes[-1] if aligned else None, bound.graphs)
