@@ -9,6 +9,7 @@ which are slices.
 """
 
 import ast
+import functools
 import hashlib
 import json
 import os
@@ -188,13 +189,19 @@ def need(holds, node):
         raise Forged("line %s: %s" % (getattr(node, "lineno", "?"), ast.unparse(node)[:200]))
 
 
-def hash_of(python, node):
-    return hashlib.sha256(ast.get_source_segment(python, node).encode()).hexdigest()[:16]
+def hash_of(lines, node):
+    """Of a statement that has its lines of the text for itself."""
+    return hashlib.sha256("\n".join(lines[node.lineno - 1:node.end_lineno]).encode()).hexdigest()[:16]
 
 
 def same(node, text):
     """Whether a statement is this one, whatever its docstring and its warning say."""
-    return _without_texts(node) == _without_texts(ast.parse(text).body[0])
+    return _without_texts(node) == _parsed_without_texts(text)
+
+
+@functools.cache
+def _parsed_without_texts(text):
+    return _without_texts(ast.parse(text).body[0])
 
 
 def _without_texts(node):
@@ -798,7 +805,8 @@ def check(reference, python):
     need(len(rest) >= 6, rest[-1])
     check_judged(rest[2], rest[3])
     del rest[2:4]
-    need(any(same(rest[2], text) for text in misfits), rest[2])
+    need(_without_texts(rest[2]) in map(_parsed_without_texts, misfits), rest[2])
+    lines = python.split("\n")
     need(isinstance(rest[-1], ast.ClassDef), rest[-1])
     model = rest.pop()
     helpers = rest[3:]
@@ -809,7 +817,7 @@ def check(reference, python):
         elif name == "_kw_are_tables":
             check_tables(helpers.pop(0))
         else:
-            need(hash_of(python, helpers[0]) in hashes, helpers[0])
+            need(hash_of(lines, helpers[0]) in hashes, helpers[0])
             helpers.pop(0)
             if name in OBJECTS:
                 need(helpers and ast.unparse(helpers[0]) == OBJECTS[name], model)
@@ -858,7 +866,7 @@ def print_fixed():
     for _, python in exports_of(0):
         for node in ast.parse(python).body:
             if getattr(node, "name", "") in found and node.name != "_kw_are_tables":
-                found[node.name] += {hash_of(python, node)} - set(found[node.name])
+                found[node.name] += {hash_of(python.split("\n"), node)} - set(found[node.name])
     for name, hashes in found.items():
         print('    "%s": [%s],' % (name, ", ".join('"%s"' % each for each in hashes)))
 
