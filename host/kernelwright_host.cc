@@ -7,6 +7,7 @@
 #include <Python.h>
 #include <dlfcn.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/version.h>
 
 #include <cstdint>
 #include <cstring>
@@ -126,7 +127,8 @@ PyObject* bytes_of(PyObject* tensors, const Append& append) {
   out.clear();
   try {
     for (Py_ssize_t i = 0; i < items.size(); ++i) {
-      if (!THPVariable_Check(items[i])) {
+      // Exactly: what says that it is a tensor need not be one.
+      if (!THPVariable_CheckExact(items[i])) {
         PyErr_SetString(PyExc_TypeError, "no tensor");
         return nullptr;
       }
@@ -179,7 +181,7 @@ PyObject* any_requires_grad(PyObject*, PyObject* tensors) {
   const Items items(tensors);
   if (PyErr_Occurred()) return nullptr;
   for (Py_ssize_t i = 0; i < items.size(); ++i) {
-    if (!THPVariable_Check(items[i])) {
+    if (!THPVariable_CheckExact(items[i])) {
       PyErr_SetString(PyExc_TypeError, "no tensor");
       return nullptr;
     }
@@ -244,7 +246,7 @@ PyObject* kernel(PyObject*, PyObject* args) {
 bool put_parameter(char kind, PyObject* arg, void* out) {
   const auto store = [&](auto value) { std::memcpy(out, &value, sizeof value); };
   if (kind == 'P') {
-    if (THPVariable_Check(arg)) {
+    if (THPVariable_CheckExact(arg)) {
       store(THPVariable_Unpack(arg).data_ptr());
     } else if (arg == Py_None) {
       store(static_cast<void*>(nullptr));
@@ -353,12 +355,28 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                           nullptr,
                           nullptr};
 
+// The part of a version before "+", which says what it was built with.
+std::string_view plain(std::string_view version) { return version.substr(0, version.find('+')); }
+
 }  // namespace
 
 PyMODINIT_FUNC PyInit_kernelwright_host() {
+  const std::string python =
+      std::to_string(PY_MAJOR_VERSION) + "." + std::to_string(PY_MINOR_VERSION);
+  if (!std::string_view(Py_GetVersion()).starts_with(python + ".")) {
+    PyErr_Format(PyExc_ImportError, "kernelwright_host was built for Python %s", python.c_str());
+    return nullptr;
+  }
   PyObject* torch = PyImport_ImportModule("torch");  // its libraries define what is used here
-  if (!torch) return nullptr;
-  Py_DECREF(torch);
+  PyObject* version = torch ? PyObject_GetAttrString(torch, "__version__") : nullptr;
+  const char* text = version ? PyUnicode_AsUTF8(version) : nullptr;
+  const bool same = text && plain(text) == plain(TORCH_VERSION);
+  if (text && !same) {  // tensors may look otherwise
+    PyErr_Format(PyExc_ImportError, "kernelwright_host was built for torch %s", TORCH_VERSION);
+  }
+  Py_XDECREF(version);
+  Py_XDECREF(torch);
+  if (!same) return nullptr;
   PyObject* module = PyModule_Create(&definition);
   // What an optimized.py asks for: another number when a function means something else.
   if (module && PyModule_AddIntConstant(module, "VERSION", 1) < 0) Py_CLEAR(module);

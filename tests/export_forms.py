@@ -128,23 +128,26 @@ FIXED = {
     "_kw_change": ["c121add78b256890"],
     "_kw_kept": ["2673857a28175d3f"],
     "_kw_Host": ["9f562e617d8da434"],
-    "_kw_found_host": ["9b9c1337eb2b416f"],
+    "_kw_found_host": ["37141e6612d18acd"],
     "_kw_modes": ["63ac09f7bb4d7432"],
     "_kw_Call": ["417df3e1630cec4a"],
-    "_kw_Bound": ["e5d5db20b0755c3e", "65db6fb773fabd3e"],
+    "_kw_Bound": ["67843e9efcd0f409", "11adc255989d8977"],
     "_kw_graph_settings": ["e4a6de82a69cfd03"],
-    "_kw_numerics": ["a6e30d113860b247"],
+    "_kw_found_settings": ["8b7ee5f9b99cea3c"],
+    "_kw_numerics": ["4065d767ebc9d20f"],
+    "_kw_is_watched": ["8c28bdc1e7dc34b0"],
     "_kw_seconds": ["d1767300cb3c9852"],
-    "_kw_Cuda": ["a9be2651228c011d"],
-    "_kw_Graph": ["502f611e77e9a9c5"],
-    "_kw_Graphs": ["353d8036a794f8d0"],
+    "_kw_Cuda": ["f4080d0887b826ad"],
+    "_kw_Graph": ["13b2701b5cdc8294"],
+    "_kw_Graphs": ["f5b118665dbc5a14"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
     "_kw_Launch": ["4c2f2dd0c0a97b99"],
 }
-GRAPHS = {"_kw_graph_settings", "_kw_Cuda", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
+GRAPHS = {"_kw_graph_settings", "_kw_found_settings", "_kw_is_watched", "_kw_Cuda", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
 # What one of these is followed by.
-OBJECTS = {"_kw_found_host": "_kw_host = _kw_found_host()", "_kw_Cuda": "_kw_cuda = _kw_Cuda()"}
+OBJECTS = {"_kw_found_host": "_kw_host = _kw_found_host()", "_kw_Cuda": "_kw_cuda = _kw_Cuda()",
+           "_kw_found_settings": "_kw_settings = _kw_found_settings()"}
 OPTIONAL = GRAPHS | {"_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
 ORIGINAL = """
 def _kw_original(self, args, kwargs, why):

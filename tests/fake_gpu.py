@@ -88,6 +88,12 @@ class Cuda:
                 if old.data_ptr() != new.data_ptr():
                     old.copy_(new)
 
+    def stream(self):
+        return Stream(self.gpu)
+
+    def relaxed(self, run, *given):
+        run(*given)
+
     def destroy(self, calls):
         self.gpu.alive -= 1
 
@@ -117,6 +123,11 @@ class Kernel:
         self.compute(*args)
 
 
+def gradients_are_wanted(tensors, expected):
+    """_kw_misfit of an export, which here is for tensors on the CPU, of any shape."""
+    return "gradients are wanted" if torch.is_grad_enabled() and any(t.requires_grad for t in tensors) else None
+
+
 class Gpu:
     """Number 0, as `torch.cuda` and Triton show it. Its stream n is Triton's 7 + n."""
 
@@ -131,12 +142,11 @@ class Gpu:
             "Stream": lambda: Stream(self), "stream": lambda stream: stream, "Event": Event,
             "MemPool": object, "use_mem_pool": self.used,
             "is_current_stream_capturing": lambda: self.stream.capturing,
-            "memory_reserved": lambda: self.reserved,
+            "get_allocator_backend": lambda: "native", "memory_reserved": lambda: self.reserved,
             "get_device_properties": lambda gpu: types.SimpleNamespace(total_memory=self.memory),
         }
         for name, value in cuda.items():
             monkeypatch.setattr(torch.cuda, name, value)
-        monkeypatch.setattr(torch._C, "_cuda_clearCublasWorkspaces", lambda: None, raising=False)
 
     @property
     def stream(self):
@@ -144,7 +154,7 @@ class Gpu:
 
     def take(self, module, monkeypatch):
         """Makes an export's module run here: its tensors are on the CPU, and fit."""
-        monkeypatch.setattr(module, "_kw_misfit", lambda tensors, expected: None)
+        monkeypatch.setattr(module, "_kw_misfit", gradients_are_wanted)
         monkeypatch.setattr(module, "_kw_device", "cpu")
         monkeypatch.setattr(module, "_kw_cuda", Cuda(self), raising=False)
         active = types.SimpleNamespace(get_current_stream=lambda gpu: 7 + gpu + self.stream.number)

@@ -61,6 +61,8 @@ def test_results_are_overwritten_if_that_is_asked_for(case):
     graphed(case, copies=False)
     first, second = check(case), check(case)
     assert first.data_ptr() == second.data_ptr()
+    second.unsqueeze_(0)
+    assert check(case).shape == (8, 16)
 
 
 def test_arguments_are_only_read(case):
@@ -193,18 +195,77 @@ def test_arguments_without_alignment_go_by_launches(case):
     assert (case.captures, case.replays) == (1, replays + 1)
 
 
-def test_other_settings_of_pytorch_go_by_launches(case):
+cuda, cudnn = torch.backends.cuda, torch.backends.cudnn
+SETTINGS = {
+    "cuDNN is deterministic": (lambda: cudnn.deterministic, lambda value: setattr(cudnn, "deterministic", value)),
+    "cuDNN is on": (lambda: cudnn.enabled, lambda value: setattr(cudnn, "enabled", value)),
+    "deterministic algorithms": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "flash attention": (cuda.flash_sdp_enabled, cuda.enable_flash_sdp),
+    "plain attention": (cuda.math_sdp_enabled, cuda.enable_math_sdp),
+    "attention that saves memory": (cuda.mem_efficient_sdp_enabled, cuda.enable_mem_efficient_sdp),
+    "cuDNN's attention": (cuda.cudnn_sdp_enabled, cuda.enable_cudnn_sdp),
+    "sums in half precision": (lambda: cuda.matmul.allow_fp16_accumulation,
+                               lambda value: setattr(cuda.matmul, "allow_fp16_accumulation", value)),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_other_settings_of_pytorch_go_by_launches(case, setting):
     """They may choose other kernels than the graph has."""
     graphed(case)
-    replays, before = case.replays, torch.backends.cudnn.deterministic
-    torch.backends.cudnn.deterministic = not before
+    read, put = SETTINGS[setting]
+    replays, before = case.replays, read()
+    put(not before)
     try:
         check(case)
     finally:
-        torch.backends.cudnn.deterministic = before
+        put(before)
     assert case.replays == replays
     check(case)
     assert (case.captures, case.replays) == (1, replays + 1)
+
+
+@pytest.mark.parametrize("what", ["matmul", "conv", "rnn"])
+def test_another_precision_goes_by_launches(case, what):
+    graphed(case)
+    owner = cuda.matmul if what == "matmul" else getattr(cudnn, what)
+    replays, before = case.replays, owner.fp32_precision
+    owner.fp32_precision = "ieee" if before != "ieee" else "tf32"
+    try:
+        called(case)
+    finally:
+        owner.fp32_precision = before
+    assert case.replays == replays
+    check(case)
+    assert (case.captures, case.replays) == (1, replays + 1)
+
+
+def test_a_default_device_keeps_the_graph(case):
+    """It is a mode of functions, which the steps do not depend on."""
+    graphed(case)
+    replays = case.replays
+    with case.export.scale.device:
+        called(case)
+    assert case.replays == replays + 1
+
+
+def test_a_replay_that_fails_keeps_the_order_of_streams(case, monkeypatch):
+    graphed(case)
+
+    class Full:
+        def clone(self):
+            raise RuntimeError("out of memory")
+
+    bound = case.export.__dict__["_kw_bound"]
+    graph = next(iter(bound.graphs.graphs.values()))
+    results, graph.results, done = graph.results, [Full()], []
+    record = type(bound.graphs.done).record
+    monkeypatch.setattr(type(bound.graphs.done), "record", lambda *given: (done.append(1), record(*given))[1])
+    with pytest.raises(RuntimeError, match="out of memory"):
+        called(case)
+    graph.results = results
+    assert done, "the next stream waits for what was launched"
+    check(case)
 
 
 def test_modes_that_watch_operators_see_the_steps(case):
@@ -231,11 +292,22 @@ def test_gradients_run_the_original(case):
     x, replays = case.random(8, 16), case.replays
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        got = case.export(x) if case.real else None
-    if got is not None:
-        assert got.requires_grad
-    assert case.replays == replays or not case.real
+        got = case.export(x)
+    assert got.requires_grad and case.replays == replays
     check(case)
+    assert (case.captures, case.replays) == (1, replays + 1), "the graph was kept"
+
+
+def test_frozen_weights_with_and_without_gradients(case):
+    """A graph each, and no further ones."""
+    for model in both(case):
+        model.requires_grad_(False)
+    graphed(case)
+    for _ in range(5):
+        x = case.random(8, 16)
+        torch.testing.assert_close(case.export(x), case.reference(x))
+        check(case)
+    assert case.captures == 2
 
 
 def test_inference_mode_and_no_grad_share_a_graph(case):
@@ -287,7 +359,7 @@ def test_graphs_that_take_too_much_memory(case):
     with pytest.warns(UserWarning, match="it would take .* bytes, and 0 are allowed"):
         check(case)
     check(case)
-    assert case.replays == 0
+    assert case.replays == 0 and case.export.__dict__["_kw_bound"].graphs.pool is None, "its memory goes"
 
 
 def test_graphs_are_for_repeated_calls_where_the_host_is_late(case, monkeypatch):

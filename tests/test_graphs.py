@@ -73,6 +73,6 @@ def test_captures_share_a_stream(case, monkeypatch):
     for rows in (8, 9, 10):
         graph_cases.called(case, case.random(rows, 16))
     assert len(case.gpu.captured_on) == 3 and len(set(case.gpu.captured_on)) == 1
-    assert case.gpu.alive == 3
+    assert case.gpu.alive == 3 and case.gpu.pools == 0
     case.export = None
     assert case.gpu.alive == 0, "graphs go with the model"

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 import types
+import unittest.mock
 
 import pytest
 import torch
@@ -97,7 +98,7 @@ TENSORS = {
     "a negative view": lambda: torch._neg_view(BASE[:24].view(4, 6)), "no elements": lambda: BASE[:0].view(0, 6),
     "another device": lambda: torch.empty(4, 6, device="meta"), "one dimension": lambda: BASE[:24],
 }
-NO_TENSORS = {"a number": lambda: 2.5, "None": lambda: None, "sparse": lambda: torch.eye(4).to_sparse(),
+NO_TENSORS = {"a number": lambda: 2.5, "what says it is one": lambda: unittest.mock.Mock(spec=torch.Tensor), "None": lambda: None, "sparse": lambda: torch.eye(4).to_sparse(),
               "a text": lambda: "x"}
 
 
@@ -120,7 +121,7 @@ def test_both_tell_the_same_tensors_apart(both, name):
 def test_what_is_no_plain_tensor_raises(both, name, what):
     tensor = NO_TENSORS[what]()
     if name != "versions" or not isinstance(tensor, torch.Tensor):
-        for host in both:
+        for host in both[1:] if what == "what says it is one" else both:
             assert outcome(getattr(host, name), [BASE, tensor]) == "raises"
 
 
@@ -227,6 +228,20 @@ def launched(export, monkeypatch, **told):
 
 def test_plain_kernels_are_launched_directly(export, monkeypatch):
     assert launched(export, monkeypatch) == (11, (1, 1, 1), 128, 512, "PPxPixx")
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_what_is_not_launched_directly_goes_to_triton(export, monkeypatch, takes):
+    """In a thread without a context, which Triton makes."""
+    direct, ran = [], []
+    launch = export._kw_launch_0
+    compiled = types.SimpleNamespace(function=11, packed_metadata=(2, 1), run=lambda *args: ran.append(args))
+    monkeypatch.setattr(launch, "compiled", {0: compiled})
+    monkeypatch.setattr(launch, "direct", {0: "handle"})
+    monkeypatch.setattr(export, "_kw_host", types.SimpleNamespace(launch=lambda *args: (direct.append(args), takes)[1]))
+    launch((0, 7), "x", "w", 1, "y", 128)
+    assert direct == [("handle", 7, "x", "w", 1, "y", 128)]
+    assert ran == ([] if takes else [(1, 1, 1, 7, 11, (2, 1), None, None, None, "x", "w", 1, "y", 128, 16, 128)])
 
 
 @pytest.mark.parametrize("wants", ["global_scratch_size", "profile_scratch_size", "launch_pdl",

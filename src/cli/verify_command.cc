@@ -91,7 +91,8 @@ void print_verdict(const Verdict& verdict, bool run_file) {
                 speedup_text(*verdict.speedup_eager).c_str());
   }
   if (verdict.speedup_compile) {
-    std::printf("  %s of torch.compile's speed\n", speedup_text(*verdict.speedup_compile).c_str());
+    std::printf("  device time: %s of torch.compile's speed\n",
+                speedup_text(*verdict.speedup_compile).c_str());
   }
   print_other_modes_and_throttling(verdict);
   if (run_file) print_file(verdict);

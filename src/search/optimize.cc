@@ -413,9 +413,7 @@ class Optimizer::Run {
     if (options.time && options_.time_calls) {
       report("confirming", "the time of calls as Python makes them");
       result_.verdict.calls = options_.time_calls(python);
-      const auto& times = result_.verdict.calls->times;
-      const auto called = times.find("called");
-      if (called != times.end() && called->second.over_eager <= 1 && !options.pure) {
+      if (result_.verdict.calls->is_no_gain() && !options.pure) {
         return refuse(NothingGained::kNoFaster, kNoFasterAsCalled);
       }
     }

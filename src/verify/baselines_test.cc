@@ -11,6 +11,7 @@ BaselineRequest request(const std::string& file, const std::string& text) {
   BaselineRequest out;
   out.model.file = file;
   out.model.text = text;
+  out.model.cls = "Model";
   return out;
 }
 
@@ -45,6 +46,32 @@ TEST(BaselinesOnProcesses, AnswersThatComeTogetherAreAllRead) {
   const std::string notes = testing::internal::GetCapturedStderr();
   EXPECT_EQ(packages, std::vector<std::string>(16));
   EXPECT_EQ(notes.find("did not answer"), std::string::npos) << notes;
+  std::filesystem::remove_all(folder);
+}
+
+TEST(BaselinesOnProcesses, CallsAreTimedInAProcessOfTheirOwn) {
+  const std::string model =
+      "import time, torch\n\n\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+      "        time.sleep(0.01)\n        return x + 1\n\n\n"
+      "def get_inputs():\n    return [torch.randn(3)]\n\n\ndef get_init_inputs():\n    return []\n";
+  const std::string faster =
+      model +
+      "\n\nclass ModelNew(Model):\n    def graphed(self, wanted):\n        return self\n\n"
+      "    def forward(self, x):\n        return x + 1\n";
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "calls";
+  std::filesystem::create_directories(folder);
+  Baselines baselines("cpu", 1);
+  const CallTimes times = baselines.time_calls(request("a.py", model).model, faster, false, folder);
+  EXPECT_EQ(times.fault, "");
+  EXPECT_EQ(times.best_other(), "eager");
+  EXPECT_GE(times.times.at("eager").wall, 0.01);
+  EXPECT_GT(times.over_best(), 5);
+  EXPECT_EQ(times.times.count("compile"), 0u) << "it was not asked for";
+  EXPECT_EQ(times.absent.at("graph"), "calls go by launches");
+  EXPECT_FALSE(times.by_graph);
+  const CallTimes none = baselines.time_calls(request("a.py", model).model,
+                                              "raise ValueError('bad day')", false, folder);
+  EXPECT_NE(none.fault.find("bad day"), std::string::npos) << none.fault;
   std::filesystem::remove_all(folder);
 }
 

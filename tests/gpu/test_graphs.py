@@ -3,6 +3,7 @@
 import contextlib
 import pathlib
 import sys
+import threading
 import time
 
 import pytest
@@ -13,6 +14,7 @@ import graph_cases  # noqa: E402
 from command import has_gpu  # noqa: E402
 from graph_cases import *  # noqa: E402, F403
 from test_export import folder  # noqa: E402, F401
+from test_host_path import host_package  # noqa: E402
 from truth_calls import load  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not has_gpu(), reason="no GPU")
@@ -96,6 +98,31 @@ class Case:
         monkeypatch.setattr(launch, "__call__", waits)
 
 
-@pytest.fixture
-def case(folder, monkeypatch):  # noqa: F811
-    return Case(folder, monkeypatch)
+@pytest.fixture(params=["Python", "C++"])
+def case(folder, monkeypatch, request):  # noqa: F811
+    case = Case(folder, monkeypatch)
+    case.module._kw_host = case.module._kw_Host if request.param == "Python" else host_package()
+    return case
+
+
+def test_random_numbers_of_other_threads_go_on(case):
+    """Also after a capture that failed (graph_cases.py)."""
+    ends, failed = threading.Event(), []
+
+    def draw():
+        while not ends.is_set():
+            try:
+                torch.rand(8, device="cuda")
+            except RuntimeError as error:
+                failed.append(error)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        for _ in range(20):
+            case.export.graphed()
+            graph_cases.check(case)
+    finally:
+        ends.set()
+        thread.join()
+    assert case.captures >= 20 and not failed

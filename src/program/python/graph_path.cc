@@ -1,6 +1,7 @@
 #include "program/python/graph_path.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <vector>
 
@@ -26,12 +27,34 @@ bool has_own_places(const Value& value, bool dense) {
   return true;
 }
 
+// Attention and recurrent networks draw where they drop something out.
+bool draws(const Step& step) {
+  if (is_random(step)) return true;
+  const auto* call = std::get_if<AtenCall>(&step);
+  if (!call) return false;
+  return std::ranges::any_of(std::array{"dropout_p", "dropout"}, [&](const char* name) {
+    const Arg* arg = call->find(name);
+    const double* share = arg ? std::get_if<double>(&arg->v) : nullptr;
+    return arg && !(share && *share == 0);
+  });
+}
+
+// torch.tensor() waits until its numbers are on the device, which a capture forbids.
+bool brings_numbers(const Step& step) {
+  if (!is_constant(step)) return false;
+  const Arg* data = std::get<AtenCall>(step).find("data");
+  return data && !std::get<std::vector<Arg>>(data->v).empty();
+}
+
 }  // namespace
 
 std::string no_graph_because(const Task& task) {
   const Program& forward = task.forward;
   if (forward.steps.empty()) return "its forward has no steps";
-  if (std::ranges::any_of(forward.steps, is_random)) return "its forward draws random numbers";
+  if (std::ranges::any_of(forward.steps, draws)) return "its forward draws random numbers";
+  if (std::ranges::any_of(forward.steps, brings_numbers)) {
+    return "its forward makes tensors of numbers";
+  }
   std::set<int> taken;
   for (ValueId id : forward.inputs) taken.insert(forward.values[id].storage);
   for (int storage : written_storages(forward, task.kernels)) {
@@ -58,21 +81,41 @@ def _kw_graph_settings(wanted=None, copies=True, limit=None):
     return {"wanted": wanted, "copies": copies, "limit": limit, "wait": 3, "warned": False}
 
 
+def _kw_found_settings():
+    """Functions of this PyTorch that read a setting."""
+    sums = "fp16_reduced_precision_reduction", "bf16_reduced_precision_reduction", "fp16_accumulation"
+    attention = "flash", "mem_efficient", "math", "cudnn"
+    names = [
+        *("cublas_allow_" + name for name in sums),
+        *(name + "_sdp_enabled" for name in attention),
+        "math_sdp_allow_fp16_bf16_reduction", "blas_preferred_backend", "cudnn_enabled",
+        "cudnn_deterministic", "deterministic_algorithms",
+    ]
+    return [getattr(torch._C, "_get_" + name) for name in names if hasattr(torch._C, "_get_" + name)]
+
+
+_kw_settings = _kw_found_settings()
+
+
 def _kw_numerics():
     """The settings by which PyTorch chooses kernels for its operators."""
     precision = getattr(torch._C, "_get_fp32_precision_getter", None)
     if precision is None:  # before PyTorch 2.9
         tf32 = torch._C._get_cublas_allow_tf32(), torch._C._get_cudnn_allow_tf32()
     else:
-        tf32 = precision("cuda", "matmul"), precision("cuda", "conv")
-    return (
-        *tf32,
-        torch._C._get_cublas_allow_fp16_reduced_precision_reduction(),
-        torch._C._get_cublas_allow_bf16_reduced_precision_reduction(),
-        torch._C._get_cudnn_enabled(),
-        torch._C._get_cudnn_deterministic(),
-        torch._C._get_deterministic_algorithms(),
-    )
+        tf32 = [precision("cuda", what) for what in ("matmul", "conv", "rnn")]
+    return *tf32, *[setting() for setting in _kw_settings]
+
+
+def _kw_is_watched():
+    """True where modes see PyTorch's operators one by one. A default device is such a mode, too, but
+    the steps name their device."""
+    if torch._C._len_torch_dispatch_stack():
+        return True
+    if not torch._C._len_torch_function_stack():
+        return False
+    modes = torch.overrides._get_current_function_mode_stack()
+    return any(type(mode) is not torch.utils._device.DeviceContext for mode in modes)
 
 
 def _kw_seconds(run, times):
@@ -100,6 +143,12 @@ class _kw_Cuda:
         if code:
             raise RuntimeError("%s: CUDA's error %d" % (name, code))
 
+    def stream(self):
+        """A stream that nobody else is given, as PyTorch's are. cuBLAS keeps memory for each stream."""
+        made, non_blocking = _kw_ctypes.c_void_p(), 1
+        self.call("cuStreamCreate", _kw_ctypes.byref(made), non_blocking)
+        return torch.cuda.ExternalStream(made.value)
+
     def begin(self, stream):
         thread_local = 1  # other threads may do what ends a capture
         self.call("cuStreamBeginCapture_v2", _kw_ctypes.c_void_p(stream), thread_local)
@@ -108,19 +157,27 @@ class _kw_Cuda:
         """What was captured; ends the capture in any case."""
         graph, made = _kw_ctypes.c_void_p(), _kw_ctypes.c_void_p()
         self.call("cuStreamEndCapture", _kw_ctypes.c_void_p(stream), _kw_ctypes.byref(graph))
-        flags = _kw_ctypes.c_ulonglong(0)
-        self.call("cuGraphInstantiateWithFlags", _kw_ctypes.byref(made), graph, flags)
-        self.call("cuGraphDestroy", graph)
+        try:
+            flags = _kw_ctypes.c_ulonglong(0)
+            self.call("cuGraphInstantiateWithFlags", _kw_ctypes.byref(made), graph, flags)
+        finally:
+            self.call("cuGraphDestroy", graph)
         return made
 
     def launch(self, graph, stream):
         self.call("cuGraphLaunch", graph, _kw_ctypes.c_void_p(stream))
 
+    def relaxed(self, run, *given):
+        """Runs what is forbidden in a capture of this thread, which it does not touch."""
+        mode = _kw_ctypes.c_int(2)
+        self.call("cuThreadExchangeStreamCaptureMode", _kw_ctypes.byref(mode))
+        try:
+            run(*given)
+        finally:
+            self.call("cuThreadExchangeStreamCaptureMode", _kw_ctypes.byref(mode))
+
     def destroy(self, graph):
-        mode = _kw_ctypes.c_int(2)  # relaxed: this thread may be capturing
-        self.call("cuThreadExchangeStreamCaptureMode", _kw_ctypes.byref(mode))
-        self.call("cuGraphExecDestroy", graph)
-        self.call("cuThreadExchangeStreamCaptureMode", _kw_ctypes.byref(mode))
+        self.relaxed(self.call, "cuGraphExecDestroy", graph)
 
 
 _kw_cuda = _kw_Cuda()
@@ -135,9 +192,7 @@ class _kw_Graph:
         self.cuda, self.numerics, self.given = _kw_cuda, _kw_numerics(), ()
         stream.wait_stream(torch.cuda.current_stream())
         collects = _kw_gc.isenabled()
-        _kw_gc.disable()  # it may free memory of the GPU, which ends a capture
-        # A workspace of cuBLAS is the graph's own, too.
-        torch._C._cuda_clearCublasWorkspaces()
+        _kw_gc.disable()  # it may destroy what belongs to CUDA, which ends a capture
         try:
             with torch.inference_mode(False), torch.no_grad(), torch.cuda.stream(stream):
                 with torch.cuda.use_mem_pool(pool):
@@ -151,7 +206,6 @@ class _kw_Graph:
                     finally:
                         self.made = self.cuda.end(stream.cuda_stream)
         finally:
-            torch._C._cuda_clearCublasWorkspaces()
             if collects:
                 _kw_gc.enable()
 
@@ -163,19 +217,28 @@ class _kw_Graph:
         for there, x in zip(self.given, arguments):
             there.copy_(x)
         self.cuda.launch(self.made, stream)
-        return tuple([t.clone() for t in self.results]) if copies else self.results
+        return tuple([t.clone() if copies else t.detach() for t in self.results])
 
 
 class _kw_Graphs:
     """The CUDA graphs of a model as it is: one for each kind of call, in memory that they share."""
 
+    sides = {}  # by GPU: streams for captures that are not in use
+
     def __init__(self, settings):
+        self.cuda = _kw_cuda
         self.settings, self.wait = settings, settings["wait"]  # equal calls before a capture
         self.lock = _kw_threading.Lock()  # one replay at a time
         self.seen, self.graphs = {}, {}  # by the call's id; a graph may be False
         self.pool = self.side = None  # where graphs are captured
         self.bytes = 0
-        self.last = self.stream = self.done = None  # of the replay before
+        self.last = self.stream = self.done = None  # where the replay before was, and its end
+
+    def __del__(self):
+        if self.side is not None:
+            self.free.append(self.side)
+        if self.done is not None:  # the memory of graphs goes
+            self.cuda.relaxed(self.done.synchronize)
 
     def run(self, call, model, arguments):
         """The results of forward's steps: by a graph, or by launches."""
@@ -184,8 +247,7 @@ class _kw_Graphs:
             where is None
             or wanted is False
             or torch.cuda.is_current_stream_capturing()
-            or torch._C._len_torch_dispatch_stack()
-            or torch._C._len_torch_function_stack()
+            or _kw_is_watched()
         )
         if not by_launches:
             with self.lock:
@@ -194,21 +256,23 @@ class _kw_Graphs:
                     self.seen[id(call)] = seen = self.seen.get(id(call), 0) + 1
                     if wanted or seen >= self.wait:
                         graph = self.graphs[id(call)] = self.captured(call, model, arguments)
+                        if not any(self.graphs.values()):
+                            self.pool = None  # gives its memory back
                 if graph and graph.numerics == _kw_numerics():
-                    self.turn_to(where)
-                    results = graph.replay(arguments, where[1], self.settings["copies"])
-                    self.done.record(self.stream)
-                    return results
+                    return self.replayed(graph, arguments, where)
         return model._kw_steps(call.tensors, where, *arguments)
 
-    def turn_to(self, where):
+    def replayed(self, graph, arguments, where):
         """Work on another stream than that of the replay before waits for it."""
-        if where == self.last:
-            return
-        self.last, self.stream = where, torch.cuda.current_stream()
-        if self.done is not None:
-            self.stream.wait_event(self.done)
-        self.done = torch.cuda.Event()
+        if where != self.last:
+            self.last, self.stream = where, torch.cuda.current_stream()
+            if self.done is not None:
+                self.stream.wait_event(self.done)
+            self.done = torch.cuda.Event()
+        try:
+            return graph.replay(arguments, where[1], self.settings["copies"])
+        finally:
+            self.done.record(self.stream)
 
     def captured(self, call, model, arguments):
         """A graph. False where there can be none, and where it is not faster, unless it is wanted. None
@@ -225,18 +289,23 @@ class _kw_Graphs:
 
         def replayed():
             checked()
-            return graph.replay(arguments, call.where()[1], self.settings["copies"])
+            return self.replayed(graph, arguments, call.where())
 
         launched()  # compiles kernels, and PyTorch makes what it keeps
         if not self.settings["wanted"]:
             begun, took = min((_kw_seconds(launched, 1) for _ in range(3)), key=lambda both: both[1])
             if begun < took / 2:  # the host does not keep the GPU waiting
                 return False
-        if self.pool is None:
-            self.pool, self.side = torch.cuda.MemPool(), torch.cuda.Stream()  # memory is a stream's
-            self.settings["wait"] = 2 * self.wait  # a model that changes is captured less often
         before, limit = torch.cuda.memory_reserved(), self.settings["limit"]
         try:
+            if torch.cuda.get_allocator_backend() != "native":
+                return self.refused("PyTorch's allocator is not its own")
+            if self.side is None:  # one, as PyTorch keeps freed memory for the stream that used it
+                self.free = self.sides.setdefault(call.gpu, [])
+                self.side = self.free.pop() if self.free else self.cuda.stream()
+                self.settings["wait"] = 2 * self.wait  # a model that changes is captured less often
+            if self.pool is None:
+                self.pool = torch.cuda.MemPool()
             graph = _kw_Graph(call, steps, arguments, self.pool, self.side)
         except Exception as error:
             error = error.__context__ or error
@@ -247,15 +316,13 @@ class _kw_Graphs:
         if taken > limit:
             return self.refused("it would take %d bytes, and %d are allowed" % (taken, limit))
         if self.bytes + taken > limit:  # those that are called again are captured again
-            self.done.synchronize()
+            self.cuda.relaxed(self.done.synchronize)
             self.seen, self.graphs = {}, {k: False for k, kept in self.graphs.items() if kept is False}
-            self.bytes, self.wait = 0, 2 * self.wait
+            self.pool, self.bytes, self.wait = None, 0, 2 * self.wait
             return None
         if not self.settings["wanted"]:
-            self.turn_to(call.where())
             times = max(1, min(10, int(1e-3 / took)))
             rounds = [(_kw_seconds(replayed, times), _kw_seconds(launched, times)) for _ in range(3)]
-            self.done.record(self.stream)
             if min(ours[1] for ours, _ in rounds) >= min(theirs[1] for _, theirs in rounds):
                 return False
         self.bytes += taken

@@ -123,7 +123,7 @@ def _kw_found_host():
         import kernelwright_host
     except ImportError:
         return _kw_Host
-    return kernelwright_host if kernelwright_host.VERSION == 1 else _kw_Host
+    return kernelwright_host if getattr(kernelwright_host, "VERSION", 0) == 1 else _kw_Host
 
 
 _kw_host = _kw_found_host()
@@ -172,7 +172,7 @@ class _kw_Bound:
 
     def __init__(self, tensors):
         self.tensors = tensors
-        self.calls = {}  # by the traits of their arguments
+        self.calls = {}  # by the modes, and the traits of their arguments
         self.graphs = None
 
     @staticmethod
@@ -189,20 +189,22 @@ class _kw_Bound:
             if not bound.watch(model, state, versioned):
                 return _kw_Call(tensors)
             bound = model.__dict__.setdefault("_kw_bound", bound)  # another thread may have been first
-        traits = _kw_host.traits(arguments)
-        aligned = not any(t.data_ptr() % 16 for t in (*state, *arguments))
-        call = _kw_Call(bound.tensors, bound.modes[-1] if aligned else None, bound.graphs)
-        return bound.calls.setdefault(traits, call)
+        modes, aligned = _kw_modes(), not any(t.data_ptr() % 16 for t in (*state, *arguments))
+        call = _kw_Call(bound.tensors, modes[-1] if aligned else None, bound.graphs)
+        return bound.calls.setdefault((modes, _kw_host.traits(arguments)), call)
 
     def known(self, model, *arguments):
         """What a call was judged to be that found the same; None if there was none."""
-        if self.holds(model):
-            try:
-                return self.calls.get(_kw_host.traits(arguments))
-            except (AttributeError, RuntimeError, TypeError):  # no tensors, or none with memory
-                return None
-        model.__dict__.pop("_kw_bound", None)  # old weights may go
-        return None
+        if not self.holds(model):
+            model.__dict__.pop("_kw_bound", None)  # old weights may go
+            return None
+        modes = _kw_modes()
+        if modes[0] and _kw_host.any_requires_grad(self.state):
+            return None
+        try:
+            return self.calls.get((modes, _kw_host.traits(arguments)))
+        except (AttributeError, RuntimeError, TypeError):  # no tensors, or none with memory
+            return None
 
     def watch(self, model, state, versioned):
         """Keeps what the model was judged by. False if a later call cannot tell that it is the same."""
@@ -259,7 +261,7 @@ class _kw_Bound:
         self.model = _kw_weakref.ref(model)
         self.state, self.versioned = state, versioned
         self.held = [t.detach() for t in versioned]  # or others may get their addresses
-        self.modes, self.places = _kw_modes(), _kw_host.places(state)
+        self.places = _kw_host.places(state)
         try:
             self.versions = _kw_host.versions(versioned)
         except RuntimeError:  # inference tensors count no versions
@@ -272,7 +274,6 @@ class _kw_Bound:
             own = model.__dict__
             return (
                 self.model() is model
-                and _kw_modes() == self.modes
                 and all(own[key] is found for key, found in self.own)
                 and len(own) == self.own_count
                 and not any(key in own for key in self.own_absent)
@@ -284,7 +285,6 @@ class _kw_Bound:
                 and _kw_host.same_keys(self.hooks, self.hooked)
                 and _kw_host.places(self.state) == self.places
                 and _kw_host.versions(self.versioned) == self.versions
-                and not (self.modes[0] and _kw_host.any_requires_grad(self.state))
             )
         except (AttributeError, LookupError, RuntimeError, TypeError):
             return False

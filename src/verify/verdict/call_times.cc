@@ -21,6 +21,11 @@ double CallTimes::over_best() const {
   return ours->second.over_eager / times.at(best).over_eager;
 }
 
+bool CallTimes::is_no_gain() const {
+  const auto ours = times.find("called");
+  return ours != times.end() && ours->second.over_eager <= 1;
+}
+
 Json to_json(const CallTimes& times) {
   Json out = {{"times", Json::object()},
               {"absent", times.absent},

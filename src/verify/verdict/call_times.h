@@ -29,6 +29,8 @@ struct CallTimes {
   std::string best_other() const;
   // How much faster optimized.py is than that, as called; 0 without times.
   double over_best() const;
+  // Whether optimized.py is known to be no faster than eager, as called.
+  bool is_no_gain() const;
 };
 
 Json to_json(const CallTimes& times);

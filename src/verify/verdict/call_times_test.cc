@@ -32,6 +32,15 @@ TEST(CallTimes, TheBestOtherIsThePeer) {
   EXPECT_EQ(CallTimes().over_best(), 0);
 }
 
+TEST(CallTimes, NoGainIsKnownFromTimesAlone) {
+  CallTimes times = some_times();
+  EXPECT_FALSE(times.is_no_gain()) << "four times as fast as eager";
+  times.times["called"].over_eager = 1;
+  EXPECT_TRUE(times.is_no_gain());
+  times.times.erase("called");
+  EXPECT_FALSE(times.is_no_gain());
+}
+
 TEST(CallTimes, JsonKeepsThem) {
   const Json json = to_json(some_times());
   EXPECT_EQ(to_json(call_times_from_json(JsonReader(json, "times"))), json);
