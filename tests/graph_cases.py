@@ -1,5 +1,5 @@
 """Calls of an export by CUDA graphs: a case for each state of the model and of its surroundings. test_graphs.py has them
-run on a GPU that is made of PyTorch's CPU operators, and tests/gpu/test_graphs.py on a real one.
+run on a GPU that is made of PyTorch's CPU operators, and tests/gpu/test_export_graphs.py on a real one.
 
 A module that imports these has a fixture `case`: an export and its reference with equal weights (`export`,
 `reference`, `module`), `captures` and `replays` so far, `stream()`, `random(*shape)`, and what `taken()` memory is.
