@@ -24,6 +24,23 @@ def load_module(path, folder, name="kernelwright_reference"):
     return module
 
 
+def made(module, cls, device):
+    """A model of the module's class and the arguments of a call, on the device."""
+    import torch
+    import torch.utils._pytree as pytree
+    with torch.device(device):
+        given = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
+        if isinstance(given, dict):
+            model = cls(**given)
+        else:
+            model = cls(*(given if isinstance(given, (list, tuple)) else [given]))
+        arguments = list(module.get_inputs())
+    arguments = pytree.tree_map(
+        lambda x: x.to(device) if isinstance(x, torch.Tensor) else x, arguments
+    )
+    return model.to(device), arguments
+
+
 def build(request, device):
     """Makes the package of one request."""
     import torch
@@ -32,18 +49,7 @@ def build(request, device):
     source = package.with_suffix(".py")
     source.write_text(request["source"])
     module = load_module(source, request["folder"])
-    with torch.device(device):
-        cls = getattr(module, request["class"])
-        given = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
-        if isinstance(given, dict):
-            model = cls(**given)
-        else:
-            model = cls(*(given if isinstance(given, (list, tuple)) else [given]))
-        arguments = list(module.get_inputs())
-    model = model.to(device)
-    arguments = pytree.tree_map(
-        lambda x: x.to(device) if isinstance(x, torch.Tensor) else x, arguments
-    )
+    model, arguments = made(module, getattr(module, request["class"]), device)
     leaves, tree = pytree.tree_flatten(arguments)
     places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     names = request["state"]

@@ -16,7 +16,7 @@ import time
 import warnings
 from pathlib import Path
 
-from baseline import load_module
+from baseline import load_module, made
 
 ROUNDS = 5, 60  # at least, at most
 ROUND_SECONDS = 2e-3  # of one contestant in one round
@@ -40,30 +40,22 @@ def build(request, device):
     out.write_text(json.dumps(times))
 
 
-def made(module, cls, device):
-    """A model and its arguments on the device. All have equal weights."""
+def seeded(module, cls, device):
+    """A model and its arguments, of normal tensors. All have equal weights."""
     import torch
-    import torch.utils._pytree as pytree
     torch.manual_seed(SEED)
-    with torch.inference_mode(False), torch.device(device):
-        given = module.get_init_inputs() if hasattr(module, "get_init_inputs") else []
-        if isinstance(given, dict):
-            model = cls(**given)
-        else:
-            model = cls(*(given if isinstance(given, (list, tuple)) else [given]))
-        arguments = list(module.get_inputs())
-    arguments = pytree.tree_map(lambda x: x.to(device) if isinstance(x, torch.Tensor) else x, arguments)
-    return model.to(device), arguments
+    with torch.inference_mode(False):
+        return made(module, cls, device)
 
 
 def contestants(module, reference, optimized, device, compiles):
     """{name: what is called}, and {name: why there is none}."""
     import torch
-    eager, arguments = made(module, reference, device)
+    eager, arguments = seeded(module, reference, device)
     runs, absent = {"eager": eager}, {}
 
     def ours(wanted):
-        model = made(module, optimized, device)[0]
+        model = seeded(module, optimized, device)[0]
         model.load_state_dict(eager.state_dict())
         (getattr(model, "_kw_graphed_by", None) or model.graphed)(wanted)
         return model
@@ -128,7 +120,7 @@ def measured(module, reference, optimized, device, compiles, seconds):
     out = {"absent": absent, "rounds": number + 1, "times": {}}
     for name, times in found.items():
         out["times"][name] = {what: statistics.median(taken) for what, taken in times.items()}
-        # Of eager's time to this one's, in the same round.
+        # Rounds differ, so the ratio is taken within each.
         out["times"][name]["over_eager"] = statistics.median(
             a / b for a, b in zip(found["eager"]["wall"], times["wall"]))
     out["called_by"] = "graph" if "called" in runs and is_graphed(runs["called"]) else "launches"
