@@ -1,6 +1,7 @@
-// The checks that an optimized.py makes in each call, in C++. The file has the same functions in
-// Python (_kw_Host), and uses these where the package is installed: with hundreds of parameters
-// they take some 0.05 us each, and Python's take twenty times as long.
+// The host's part of a call of optimized.py, in C++: what a call is compared with, and launches of
+// compiled kernels. The file has the former in Python (_kw_Host), and Triton has the latter. It
+// uses these where the package is installed: hundreds of parameters then cost little, and a launch
+// costs little more than the driver takes.
 //
 // Sequences are lists or tuples. TypeError for what is no tensor, and RuntimeError for a tensor
 // without memory or versions.
