@@ -36,9 +36,7 @@ class Case:
         self.kernel.ran.clear()
 
     def taken(self):
-        """What is reserved goes with the last graph of a pool, so it is what the graphs of one pool take."""
-        bound = self.export.__dict__.get("_kw_bound")
-        return bound.graphs.bytes if bound else 0
+        return self.gpu.alive * self.gpu.bytes_of_a_graph
 
     def stream(self):
         return torch.cuda.Stream()
