@@ -71,8 +71,8 @@ def host_time() -> str:
         lines.append("| %s | %s | %d | %.1f us | %.1f us (%d) | %.0f us, %d launches | %.0f us |" % (
             row["export"], row["checks"], row["parameters"], row["call_us"], row["launch_us"], row["arguments"],
             row["launched_us"], row["launches"], row["graphed_us"]))
-    lines += ["", "The least of some runs, on the host of an NVIDIA H200, where eager's `torch.mul` takes 11 us; torch "
-              "2.11.0+cu130, triton 3.6.0; `bench/host_time.py --gpu --json`, and with kernelwright_host for C++; 127f8e2."]
+    lines += ["", "The least of some runs. Host of an NVIDIA H200, torch 2.11.0+cu130, triton 3.6.0, commit 127f8e2. "
+              "`bench/host_time.py --gpu --json`, without and with kernelwright_host."]
     return "\n".join(lines)
 
 
