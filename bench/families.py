@@ -4,13 +4,15 @@ physical floor, in one run.
 
     python bench/families.py build/kernelwright --out families.json [--backend cuda]
         [--samples 12] [--only softmax,scan] [--tiny] [--keep DIR]
+    python bench/families.py --largest families.json --keep DIR
 
 Writes a model file for each row of FAMILIES and gives them all to `kernelwright eval --side-by-side
 --explore 0.5 --baseline` (--no-baseline: without torch.compile, which takes most of the time): half
 of the schedules are the teacher's favourites, half are drawn at random from its others, so that its
 model of time can be held against the device (scripts/fit_schedules.py). With --only, rows of other
 families stay in --out as they are. With --tiny, dimensions are cut to a few elements, for a machine
-without a GPU.
+without a GPU. The second form only leaves in DIR the model of each family that took eager PyTorch
+longest in such results.
 """
 
 import argparse
@@ -342,6 +344,12 @@ def write_models(folder, families, tiny):
     return out
 
 
+def largest(results):
+    """Family -> its row that took eager PyTorch longest."""
+    times = {(r["group"], r["name"]): r["eager_ms"] or 0 for r in json.loads(results.read_text())["models"]}
+    return {family: max(rows, key=lambda row: times.get((family, row[0]), 0)) for family, rows in FAMILIES.items()}
+
+
 def document_text(document):
     """JSON, a model a line."""
     head = json.dumps({k: v for k, v in document.items() if k != "models"}, indent=1)[:-2]
@@ -395,8 +403,8 @@ def line_of(family, name, result):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kernelwright", help="the binary")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("kernelwright", nargs="?", help="the binary")
+    parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--backend", default="cuda", choices=("cpu", "cuda"))
     parser.add_argument("--samples", type=int, default=12, help="schedules for each model")
     parser.add_argument("--explore", type=float, default=0.5, help="share of them drawn at random")
@@ -407,7 +415,17 @@ def main():
     parser.add_argument("--no-baseline", action="store_true", help="leave torch.compile out")
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path, help="leave the model files in this folder")
+    parser.add_argument("--largest", type=pathlib.Path, help="results whose largest models are written")
     options = parser.parse_args()
+    if options.largest:
+        if not options.keep:
+            parser.error("--largest: no --keep DIR for the models")
+        options.keep.mkdir(parents=True, exist_ok=True)
+        FAMILIES.update((family, [row]) for family, row in largest(options.largest).items())
+        write_models(options.keep, FAMILIES, options.tiny)
+        return 0
+    if not options.kernelwright or not options.out:
+        parser.error("no binary, or no --out FILE")
     families = options.only.split(",") if options.only else list(FAMILIES)
     unknown = [name for name in families if name not in FAMILIES]
     if unknown:

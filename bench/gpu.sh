@@ -5,7 +5,7 @@
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest truth throughput intervals numerics
 #                               replay suites profile products pairs learning ablation policies unseen predicates
-#                               collect reports libraries kernels (default: all but the last thirteen)
+#                               collect reports libraries kernels largest (default: all but the last fourteen)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
@@ -73,45 +73,41 @@ step_families() {
   "$PYTHON" bench/families.py "$BUILD/kernelwright" --out "$out/families.json" \
     --samples "${SAMPLES:-12}" ${FAMILIES:+--only "$FAMILIES"}
 }
-# Each example (EXAMPLES: some of them; results of the others stay) against eager and torch.compile.
-gather_examples() {  # as STEP.json
-  "$PYTHON" bench/collect_examples.py "$BUILD/results" "bench/gpu.sh examples $1" >"$out/$1.json"
+# Models (of EXAMPLES, where it is set; results of the others stay) against eager and torch.compile, by all GPUs.
+optimize_models() {  # folder of results, models
+  "$PYTHON" bench/optimize_models.py "$BUILD/kernelwright" --out "$1" --gpus "$(gpus)" --budget "${BUDGET:-90s}" \
+    --minutes "${MINUTES:-1e9}" --store "$BUILD/store.sqlite" "${@:2}"
+}
+gather_examples() {  # as STEP.json, from a folder of results
+  "$PYTHON" bench/collect_examples.py "$2" "bench/gpu.sh $1" >"$out/$1.json"
+  (cd "$2" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/$1.tar.gz"
 }
 step_examples() {
-  local results=$BUILD/results code=0
-  mkdir -p "$results"
-  for model in ${EXAMPLES:-examples/*.py}; do
-    local name
-    name=$(basename "$model" .py)
-    rm -rf "${results:?}/$name" "$results/$name.json" "$results/warm/$name.json"
-    "$BUILD/kernelwright" optimize "$model" --backend cuda --budget "${BUDGET:-90s}" --json \
-      --store "$BUILD/store.sqlite" --out "$results/$name" >"$results/$name.json" || code=1
-    echo "$name: ${SECONDS} s"
-  done
-  gather_examples examples || code=1
-  (cd "$results" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/results.tar.gz"
-  return $code
+  local code=0
+  # shellcheck disable=SC2086
+  optimize_models "$BUILD/results" ${EXAMPLES:-examples/*.py} || code=1
+  gather_examples examples "$BUILD/results" && return $code
+}
+step_largest() {  # the same of the model of each family of kernels that takes eager PyTorch longest
+  local code=0
+  "$PYTHON" bench/families.py --largest bench/h200/families.json --keep "$BUILD/largest-models" || return
+  # shellcheck disable=SC2086
+  optimize_models "$BUILD/largest" ${EXAMPLES:-"$BUILD"/largest-models/*.py} || code=1
+  gather_examples largest "$BUILD/largest" && return $code
 }
 
 step_agreement() {  # the results of `examples` again in plain PyTorch, timed by CUDA events
   local code=0
   "$PYTHON" bench/plain_python.py "$BUILD"/results/*/optimized.py >"$BUILD/results/plain.json" || code=1
-  gather_examples agreement || code=1
+  gather_examples agreement "$BUILD/results" || code=1
   return $code
 }
 
 step_warm() {  # the examples once more: what the store knows need not be found again
-  local results=$BUILD/results code=0
-  mkdir -p "$results/warm"
-  for model in ${EXAMPLES:-examples/*.py}; do
-    local name
-    name=$(basename "$model" .py)
-    "$BUILD/kernelwright" optimize "$model" --backend cuda --budget "${BUDGET:-90s}" --json \
-      --store "$BUILD/store.sqlite" --out "$results/warm/$name" >"$results/warm/$name.json" || code=1
-    echo "$name: ${SECONDS} s"
-  done
-  gather_examples warm || code=1
-  return $code
+  local code=0
+  # shellcheck disable=SC2086
+  optimize_models "$BUILD/results/warm" ${EXAMPLES:-examples/*.py} || code=1
+  gather_examples warm "$BUILD/results" && return $code
 }
 
 step_profile() {  # what each kernel of the examples' results does, beside torch.compile's

@@ -24,6 +24,28 @@ class _Recording(TorchDispatchMode):
         return out
 
 
+class Pool:
+    """Of memory for graphs. What is in use when it goes stays taken: PyTorch gives back no more by itself."""
+
+    def __init__(self, gpu):
+        self.gpu, self.used = gpu, types.SimpleNamespace(alive=0, most=0)
+
+    def __del__(self):
+        self.gpu.taken -= (self.used.most - self.used.alive) * self.gpu.bytes_of_a_graph
+
+    def snapshot(self):
+        return [{"total_size": self.gpu.bytes_of_a_graph}] * self.used.most
+
+
+class Graph:
+    def __init__(self, calls, pool):
+        self.calls, self.used = calls, pool.used
+        self.used.alive += 1
+        if self.used.alive > self.used.most:
+            self.used.most += 1
+            pool.gpu.taken += pool.gpu.bytes_of_a_graph
+
+
 class Stream:
     def __init__(self, gpu):
         self.gpu, self.number, self.capturing = gpu, next(gpu.numbers), False
@@ -61,7 +83,7 @@ class Cuda:
 
     def begin(self, number):
         assert not self.gpu.stream.capturing and number == self.gpu.stream.number
-        assert self.gpu.pools == 1, "a graph's memory comes from its pool"
+        assert self.gpu.pool is not None, "a graph's memory comes from its pool"
         self.gpu.stream.capturing, self.recording = True, _Recording()
         self.recording.__enter__()
         self.gpu.captures += 1
@@ -73,14 +95,13 @@ class Cuda:
         self.recording.__exit__(None, None, None)
         if self.gpu.refuses:
             raise RuntimeError(self.gpu.refuses)
-        self.gpu.reserved += self.gpu.bytes_of_a_graph
         self.gpu.alive += 1
-        return self.recording.calls
+        return Graph(self.recording.calls, self.gpu.pool)
 
-    def launch(self, calls, stream):
+    def launch(self, graph, stream):
         assert stream == 7 + self.gpu.number + self.gpu.stream.number
         self.gpu.replays += 1
-        for function, args, kwargs, kept in calls:
+        for function, args, kwargs, kept in graph.calls:
             if "empty" in str(function):
                 continue
             made = function(*args, **kwargs)
@@ -94,7 +115,8 @@ class Cuda:
     def relaxed(self, run, *given):
         run(*given)
 
-    def destroy(self, calls):
+    def destroy(self, graph):
+        graph.used.alive -= 1
         self.gpu.alive -= 1
 
 
@@ -134,15 +156,15 @@ class Gpu:
     def __init__(self, monkeypatch):
         self.number, self.numbers = 0, itertools.count()
         self.current, self.first, self.waits = threading.local(), Stream(self), []
-        self.captures, self.replays, self.alive, self.pools, self.refuses = 0, 0, 0, 0, ""
+        self.captures, self.replays, self.alive, self.pool, self.refuses = 0, 0, 0, None, ""
         self.captured_on = []
-        self.reserved, self.bytes_of_a_graph, self.memory = 0, 1000, 100_000
+        self.taken, self.bytes_of_a_graph, self.memory = 0, 1000, 100_000
         cuda = {
             "current_device": lambda: self.number, "current_stream": lambda: self.stream,
             "Stream": lambda: Stream(self), "stream": lambda stream: stream, "Event": Event,
-            "MemPool": object, "use_mem_pool": self.used,
+            "MemPool": lambda: Pool(self), "use_mem_pool": self.used,
             "is_current_stream_capturing": lambda: self.stream.capturing,
-            "get_allocator_backend": lambda: "native", "memory_reserved": lambda: self.reserved,
+            "get_allocator_backend": lambda: "native",
             "get_device_properties": lambda gpu: types.SimpleNamespace(total_memory=self.memory),
         }
         for name, value in cuda.items():
@@ -162,9 +184,9 @@ class Gpu:
 
     @contextlib.contextmanager
     def used(self, pool):
-        self.pools += 1
+        self.pool = pool
         yield
-        self.pools -= 1
+        self.pool = None
 
     @contextlib.contextmanager
     def captured_by_the_user(self):

@@ -356,7 +356,7 @@ def test_what_cannot_be_captured_says_so_once(case, monkeypatch):
 
 def test_graphs_that_take_too_much_memory(case):
     case.export.graphed(limit=0)
-    with pytest.warns(UserWarning, match="it would take .* bytes, and 0 are allowed"):
+    with pytest.warns(UserWarning, match="it takes .* bytes, and 0 are allowed"):
         check(case)
     check(case)
     assert case.replays == 0 and case.export.__dict__["_kw_bound"].graphs.pool is None, "its memory goes"

@@ -36,7 +36,7 @@ class Case:
         self.kernel.ran.clear()
 
     def taken(self):
-        return self.gpu.alive * self.gpu.bytes_of_a_graph
+        return self.gpu.taken
 
     def stream(self):
         return torch.cuda.Stream()
@@ -71,6 +71,6 @@ def test_captures_share_a_stream(case, monkeypatch):
     for rows in (8, 9, 10):
         graph_cases.called(case, case.random(rows, 16))
     assert len(case.gpu.captured_on) == 3 and len(set(case.gpu.captured_on)) == 1
-    assert case.gpu.alive == 3 and case.gpu.pools == 0
+    assert case.gpu.alive == 3 and case.gpu.pool is None
     case.export = None
-    assert case.gpu.alive == 0, "graphs go with the model"
+    assert case.gpu.alive == case.gpu.taken == 0, "graphs go with the model"

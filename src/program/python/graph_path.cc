@@ -231,7 +231,6 @@ class _kw_Graphs:
         self.lock = _kw_threading.Lock()  # one replay at a time
         self.seen, self.graphs = {}, {}  # by the call's id; a graph may be False
         self.pool = self.side = None  # where graphs are captured
-        self.bytes = 0
         self.last = self.stream = self.done = None  # where the replay before was, and its end
 
     def __del__(self):
@@ -296,7 +295,9 @@ class _kw_Graphs:
             begun, took = min((_kw_seconds(launched, 1) for _ in range(3)), key=lambda both: both[1])
             if begun < took / 2:  # the host does not keep the GPU waiting
                 return False
-        before, limit = torch.cuda.memory_reserved(), self.settings["limit"]
+        limit = self.settings["limit"]
+        if limit is None:
+            limit = torch.cuda.get_device_properties(call.gpu).total_memory // 10
         try:
             if torch.cuda.get_allocator_backend() != "native":
                 return self.refused("PyTorch's allocator is not its own")
@@ -310,23 +311,28 @@ class _kw_Graphs:
         except Exception as error:
             error = error.__context__ or error
             return self.refused("%s: %.200s" % (type(error).__name__, error))
-        taken = max(torch.cuda.memory_reserved() - before, 0)
-        if limit is None:
-            limit = torch.cuda.get_device_properties(call.gpu).total_memory // 10
+        taken = sum(segment["total_size"] for segment in self.pool.snapshot())
         if taken > limit:
-            return self.refused("it would take %d bytes, and %d are allowed" % (taken, limit))
-        if self.bytes + taken > limit:  # those that are called again are captured again
-            self.cuda.relaxed(self.done.synchronize)
-            self.seen, self.graphs = {}, {k: False for k, kept in self.graphs.items() if kept is False}
-            self.pool, self.bytes, self.wait = None, 0, 2 * self.wait
-            return None
+            graph = None  # before its pool, which gives back what nobody uses
+            if not self.dropped():
+                return self.refused("it takes %d bytes, and %d are allowed" % (taken, limit))
+            self.wait *= 2
+            return None  # those that are called again are captured again
         if not self.settings["wanted"]:
             times = max(1, min(10, int(1e-3 / took)))
             rounds = [(_kw_seconds(replayed, times), _kw_seconds(launched, times)) for _ in range(3)]
             if min(ours[1] for ours, _ in rounds) >= min(theirs[1] for _, theirs in rounds):
                 return False
-        self.bytes += taken
         return graph
+
+    def dropped(self):
+        """Gives the memory of all graphs back. How many there were."""
+        if self.done is not None:
+            self.cuda.relaxed(self.done.synchronize)
+        count = sum(map(bool, self.graphs.values()))
+        self.seen, self.graphs = {}, {k: False for k, kept in self.graphs.items() if kept is False}
+        self.pool = None
+        return count
 
     def refused(self, why):
         if not self.settings["warned"]:
