@@ -10,10 +10,13 @@
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/version.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -193,15 +196,19 @@ PyObject* any_requires_grad(PyObject*, PyObject* tensors) {
 
 // --- launches ---
 
-// cuLaunchKernel and cuGetErrorString of libcuda, which Triton has loaded (cuda.h is not needed).
+// What is called of libcuda, which Triton has loaded (cuda.h is not needed).
 using LaunchKernel = int (*)(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                              void* stream, void** parameters, void** extra);
+using EncodeTiled = int (*)(void* map, int type, unsigned rank, void* base, const uint64_t* sizes,
+                            const uint64_t* strides, const unsigned* box, const unsigned* steps,
+                            int interleave, int swizzle, int promotion, int fill);
 using GetErrorString = int (*)(int error, const char** text);
 constexpr int kInvalidContext = 201;
 
 struct Driver {
   LaunchKernel launch = nullptr;
+  EncodeTiled encode = nullptr;
   GetErrorString text = nullptr;
 };
 const Driver& driver() {
@@ -209,6 +216,7 @@ const Driver& driver() {
     Driver out;
     if (void* library = dlopen("libcuda.so.1", RTLD_NOW)) {
       out.launch = reinterpret_cast<LaunchKernel>(dlsym(library, "cuLaunchKernel"));
+      out.encode = reinterpret_cast<EncodeTiled>(dlsym(library, "cuTensorMapEncodeTiled"));
       out.text = reinterpret_cast<GetErrorString>(dlsym(library, "cuGetErrorString"));
     }
     return out;
@@ -216,32 +224,138 @@ const Driver& driver() {
   return found;
 }
 
+PyObject* raise(const char* what, int error) {
+  const char* text = nullptr;
+  if (driver().text) driver().text(error, &text);
+  PyErr_Format(PyExc_RuntimeError, "%s: %s (%d)", what, text ? text : "error", error);
+  return nullptr;
+}
+
 constexpr size_t kMostParameters = 256;
+constexpr size_t kMostMaps = 16;
+constexpr Py_ssize_t kMostDimensions = 5;
+
+// How a kernel reads a tensor by the TMA. Encoded anew where the tensor is at another address.
+// The order of dimensions is the driver's, which begins with the dense one.
+struct TensorMap {
+  int type, element_bytes, swizzle;
+  Py_ssize_t rank;
+  uint64_t sizes[kMostDimensions], strides[kMostDimensions];
+  unsigned box[kMostDimensions];
+  void* base;
+  alignas(64) unsigned char bytes[128];  // a CUtensorMap
+
+  // 0, or the driver's error.
+  int point_to(void* address) {
+    if (address == base) return 0;
+    uint64_t bytes_apart[kMostDimensions];  // but the dense one's
+    for (Py_ssize_t i = 1; i < rank; ++i) bytes_apart[i - 1] = strides[i] * element_bytes;
+    const unsigned steps[kMostDimensions] = {1, 1, 1, 1, 1};
+    constexpr int kNoInterleave = 0, kPromoteTo128Bytes = 2, kFillWithZeros = 0;
+    base = nullptr;
+    const int error =
+        driver().encode(bytes, type, static_cast<unsigned>(rank), address, sizes, bytes_apart, box,
+                        steps, kNoInterleave, swizzle, kPromoteTo128Bytes, kFillWithZeros);
+    if (error == 0) base = address;
+    return error;
+  }
+};
 
 struct Kernel {
   void* function;
   unsigned grid[3], threads, shared;
-  std::string kinds;  // of the arguments: see `kernel` below
+  std::string kinds;            // of the arguments: see `kernel` below
+  std::vector<TensorMap> maps;  // of those that are descriptors
 };
 constexpr const char* kKernel = "kernelwright_host.kernel";
 
+// Reads numbers of a sequence into `out`, the last one first. False with an exception set.
+template <typename T>
+bool read_backwards(PyObject* numbers, Py_ssize_t count, T* out) {
+  const Items items(numbers);
+  if (PyErr_Occurred()) return false;
+  if (items.size() != count) {
+    PyErr_SetString(PyExc_ValueError, "a tensor map's dimensions differ");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    out[count - 1 - i] = static_cast<T>(PyLong_AsUnsignedLongLong(items[i]));
+  }
+  return !PyErr_Occurred();
+}
+
+bool read_map(PyObject* from, TensorMap& map) {
+  PyObject *box, *sizes, *strides;
+  if (!PyTuple_Check(from)) {
+    PyErr_SetString(PyExc_TypeError, "a tensor map is no tuple");
+    return false;
+  }
+  if (!PyArg_ParseTuple(from, "iiiOOO", &map.type, &map.element_bytes, &map.swizzle, &box, &sizes,
+                        &strides)) {
+    return false;
+  }
+  map.rank = PySequence_Size(box);
+  if (map.rank < 1 || map.rank > kMostDimensions) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a tensor map has 1 to 5 dimensions");
+    return false;
+  }
+  return read_backwards(box, map.rank, map.box) && read_backwards(sizes, map.rank, map.sizes) &&
+         read_backwards(strides, map.rank, map.strides);
+}
+
 PyObject* kernel(PyObject*, PyObject* args) {
   unsigned long long function;
-  unsigned x, y, z, threads, shared;
+  Kernel read{};
   const char* kinds;
-  if (!PyArg_ParseTuple(args, "K(III)IIs", &function, &x, &y, &z, &threads, &shared, &kinds)) {
+  PyObject* maps = nullptr;
+  if (!PyArg_ParseTuple(args, "K(III)IIs|O", &function, &read.grid[0], &read.grid[1], &read.grid[2],
+                        &read.threads, &read.shared, &kinds, &maps)) {
     return nullptr;
   }
-  const std::string_view known = "xPbhiqBHIQfd", given = kinds;
-  if (given.find_first_not_of(known) != given.npos || given.size() > kMostParameters ||
-      !driver().launch) {
+  read.function = reinterpret_cast<void*>(function);
+  read.kinds = kinds;
+  if (maps) {
+    const Items items(maps);
+    if (PyErr_Occurred()) return nullptr;
+    read.maps.resize(items.size());
+    for (Py_ssize_t i = 0; i < items.size(); ++i) {
+      if (!read_map(items[i], read.maps[i])) return nullptr;
+    }
+  }
+  size_t parameters = 0;
+  for (const char kind : read.kinds) {
+    if (std::string_view("xPDbhiqBHIQfd").find(kind) == std::string_view::npos) Py_RETURN_NONE;
+    parameters += kind == 'D' ? 1 + 2 * kMostDimensions : 1;
+  }
+  const auto described = static_cast<size_t>(std::ranges::count(read.kinds, 'D'));
+  if (described != read.maps.size()) {
+    PyErr_SetString(PyExc_ValueError, "as many tensor maps as descriptors");
+    return nullptr;
+  }
+  if (parameters > kMostParameters || described > kMostMaps || !driver().launch ||
+      (described && !driver().encode)) {
     Py_RETURN_NONE;
   }
-  auto* made = new Kernel{reinterpret_cast<void*>(function), {x, y, z}, threads, shared, kinds};
-  return PyCapsule_New(made, kKernel, [](PyObject* capsule) {
+  return PyCapsule_New(new Kernel(std::move(read)), kKernel, [](PyObject* capsule) {
     delete static_cast<Kernel*>(PyCapsule_GetPointer(capsule, kKernel));
   });
 }
+
+// The parameters of a launch: what they are, and where.
+struct Parameters {
+  uint64_t values[kMostParameters + 2];
+  struct alignas(64) Map {
+    unsigned char bytes[128];
+  } maps[kMostMaps];  // copies: another thread may launch, too
+  void* places[kMostParameters + 2];
+  size_t used = 0, used_maps = 0;
+
+  void* next() {
+    places[used] = &values[used];
+    return places[used++];
+  }
+  void put(uint64_t value) { std::memcpy(next(), &value, sizeof value); }
+};
 
 // Writes an argument as a parameter of its kind. False with an exception set if it is none.
 bool put_parameter(char kind, PyObject* arg, void* out) {
@@ -264,55 +378,70 @@ bool put_parameter(char kind, PyObject* arg, void* out) {
   return !PyErr_Occurred();
 }
 
+// A tensor that the kernel reads by a map: the map, its sizes, and its strides. False with an
+// exception set.
+bool put_described(TensorMap& map, PyObject* arg, Parameters& out) {
+  if (!THPVariable_CheckExact(arg)) {
+    PyErr_SetString(PyExc_TypeError, "no tensor for a descriptor");
+    return false;
+  }
+  if (const int error = map.point_to(THPVariable_Unpack(arg).data_ptr())) {
+    raise("cuTensorMapEncodeTiled", error);
+    return false;
+  }
+  Parameters::Map& copy = out.maps[out.used_maps++];
+  std::memcpy(copy.bytes, map.bytes, sizeof map.bytes);
+  out.places[out.used++] = &copy;
+  for (Py_ssize_t i = map.rank; i-- > 0;) out.put(map.sizes[i]);
+  for (Py_ssize_t i = map.rank; i-- > 0;) out.put(map.strides[i]);
+  return true;
+}
+
 PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t count) {
   if (count < 2) {
     PyErr_SetString(PyExc_TypeError, "launch(kernel, stream, *arguments)");
     return nullptr;
   }
-  const auto* kernel = static_cast<const Kernel*>(PyCapsule_GetPointer(args[0], kKernel));
+  auto* kernel = static_cast<Kernel*>(PyCapsule_GetPointer(args[0], kKernel));
   const auto stream = PyLong_AsUnsignedLongLong(args[1]);
   if (PyErr_Occurred()) return nullptr;
   if (count - 2 > static_cast<Py_ssize_t>(kernel->kinds.size())) {
     PyErr_SetString(PyExc_TypeError, "too many arguments");
     return nullptr;
   }
-  // The last two are scratch memory, which such a kernel has none of.
-  uint64_t values[kMostParameters + 2];
-  void* parameters[kMostParameters + 2];
-  size_t used = 0;
+  Parameters parameters;
   try {
     for (size_t i = 0; i < kernel->kinds.size(); ++i) {
-      if (kernel->kinds[i] == 'x') continue;
+      const char kind = kernel->kinds[i];
+      if (kind == 'x') continue;
       if (static_cast<Py_ssize_t>(i) >= count - 2) {
         PyErr_SetString(PyExc_TypeError, "too few arguments");
         return nullptr;
       }
-      if (!put_parameter(kernel->kinds[i], args[i + 2], &values[used])) return nullptr;
-      parameters[used] = &values[used];
-      ++used;
+      PyObject* arg = args[i + 2];
+      const bool is_put = kind == 'D'
+                              ? put_described(kernel->maps[parameters.used_maps], arg, parameters)
+                              : put_parameter(kind, arg, parameters.next());
+      if (!is_put) return nullptr;
     }
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
     return nullptr;
   }
-  for (int scratch = 0; scratch < 2; ++scratch, ++used) {
-    values[used] = 0;
-    parameters[used] = &values[used];
-  }
+  // Scratch memory, which such a kernel has none of.
+  parameters.put(0);
+  parameters.put(0);
   const auto& [x, y, z] = kernel->grid;
   int error = 0;
   Py_BEGIN_ALLOW_THREADS;
   if (x && y && z) {
     error = driver().launch(kernel->function, x, y, z, kernel->threads, 1, 1, kernel->shared,
-                            reinterpret_cast<void*>(stream), parameters, nullptr);
+                            reinterpret_cast<void*>(stream), parameters.places, nullptr);
   }
   Py_END_ALLOW_THREADS;
   if (error == kInvalidContext) Py_RETURN_FALSE;  // of this thread, which Triton sets
   if (error == 0) Py_RETURN_TRUE;
-  const char* text = nullptr;
-  if (driver().text) driver().text(error, &text);
-  PyErr_Format(PyExc_RuntimeError, "cuLaunchKernel: %s (%d)", text ? text : "error", error);
-  return nullptr;
+  return raise("cuLaunchKernel", error);
 }
 
 PyMethodDef functions[] = {
@@ -332,13 +461,13 @@ PyMethodDef functions[] = {
      "versions(tensors): bytes that are equal for equal versions. RuntimeError: it counts none."},
     {"any_requires_grad", any_requires_grad, METH_O, "any_requires_grad(tensors)"},
     {"kernel", kernel, METH_VARARGS,
-     "kernel(function, grid, threads, shared, kinds): what launch() is given. `function` is a "
-     "CUfunction,\n"
-     "`shared` is in bytes. `kinds` has a letter for each parameter: x where it is compiled in, P "
-     "for a\n"
-     "tensor or None, f and d for floats, bhiq and BHIQ for integers of 8 to 64 bits. None for "
-     "other\n"
-     "letters, and without libcuda."},
+     "kernel(function, grid, threads, shared, kinds, maps=()): what launch() is given.\n"
+     "`function` is a CUfunction, `shared` is in bytes. `kinds` has a letter for each parameter: "
+     "x\n"
+     "where it is compiled in, P for a tensor or None, D for a tensor that is read by the TMA, f\n"
+     "and d for floats, bhiq and BHIQ for integers of 8 to 64 bits. `maps` has for each D its\n"
+     "(element type and swizzle as the driver numbers them with the bytes of an element between\n"
+     "them, box, shape, strides). None for other letters, and without libcuda."},
     {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(launch)), METH_FASTCALL,
      "launch(kernel, stream, *arguments): whether it was launched; not in a thread without a "
      "context.\n"
@@ -380,6 +509,6 @@ PyMODINIT_FUNC PyInit_kernelwright_host() {
   if (!same) return nullptr;
   PyObject* module = PyModule_Create(&definition);
   // What an optimized.py asks for: another number when a function means something else.
-  if (module && PyModule_AddIntConstant(module, "VERSION", 1) < 0) Py_CLEAR(module);
+  if (module && PyModule_AddIntConstant(module, "VERSION", 2) < 0) Py_CLEAR(module);
   return module;
 }

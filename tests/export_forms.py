@@ -128,7 +128,7 @@ FIXED = {
     "_kw_change": ["c121add78b256890"],
     "_kw_kept": ["2673857a28175d3f"],
     "_kw_Host": ["9f562e617d8da434"],
-    "_kw_found_host": ["37141e6612d18acd"],
+    "_kw_found_host": ["dd440b8be51cbb7b"],
     "_kw_modes": ["63ac09f7bb4d7432"],
     "_kw_Call": ["417df3e1630cec4a"],
     "_kw_Bound": ["67843e9efcd0f409", "11adc255989d8977"],
@@ -142,12 +142,13 @@ FIXED = {
     "_kw_Graphs": ["b628d79b92cfc3a1"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
-    "_kw_Launch": ["4c2f2dd0c0a97b99"],
+    "_kw_Launch": ["8d97efa804885813"],
 }
 GRAPHS = {"_kw_graph_settings", "_kw_found_settings", "_kw_is_watched", "_kw_Cuda", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
 # What one of these is followed by.
 OBJECTS = {"_kw_found_host": "_kw_host = _kw_found_host()", "_kw_Cuda": "_kw_cuda = _kw_Cuda()",
            "_kw_found_settings": "_kw_settings = _kw_found_settings()"}
+DESCRIPTOR = "_kw_descriptors.TensorDescriptor"
 OPTIONAL = GRAPHS | {"_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
 ORIGINAL = """
 def _kw_original(self, args, kwargs, why):
@@ -381,12 +382,14 @@ class Steps:
         owner, _, name = dotted(node).rpartition(".")
         if owner == "_kw_triton.language":
             return name in TRITON_DTYPES
-        if isinstance(node, ast.Call) and dotted(node.func) == "_kw_descriptors.TensorDescriptor":
-            return len(node.args) == 4 and not node.keywords and self.argument(node.args[0]) and all(
-                isinstance(part, ast.List) and all(map(self.argument, part.elts))
-                for part in node.args[1:3]) \
-                and isinstance(node.args[3], ast.List) and all(map(is_int, node.args[3].elts))
+        if isinstance(node, ast.Call) and dotted(node.func) == DESCRIPTOR:
+            return node.args and not node.keywords and self.argument(node.args[0]) and self.layout(node.args[1:])
         return self.argument(node) or isinstance(node, ast.Name) and node.id in self.kernels
+
+    def layout(self, parts):
+        """The shape, the strides and the block of a descriptor."""
+        return len(parts) == 3 and all(isinstance(part, ast.List) for part in parts) \
+            and all(map(self.argument, parts[0].elts + parts[1].elts)) and all(map(is_int, parts[2].elts))
 
     def call(self, node):
         if not isinstance(node, ast.Call) or any(k.arg is None for k in node.keywords):
@@ -752,11 +755,12 @@ def check_class(node, kernels, launches):
 
 
 def check_launch(node, kernels, number):
-    """_kw_launch_0 = _kw_Launch(kernel, (2, 1, 1), dict(BLOCK=64), dict(num_warps=8)); returns its name."""
+    """_kw_launch_0 = _kw_Launch(kernel, (2, 1, 1), dict(BLOCK=64), dict(num_warps=8), {1: (descriptor, [16], [1], [8])}),
+    where the last is left out if it is empty; returns the name."""
     name = "_kw_launch_%d" % number
     need(isinstance(node, ast.Assign) and ast.unparse(node.targets) == name and isinstance(node.value, ast.Call)
-         and dotted(node.value.func) == "_kw_Launch" and len(node.value.args) == 4 and not node.value.keywords, node)
-    kernel, grid, constants, options = node.value.args
+         and dotted(node.value.func) == "_kw_Launch" and len(node.value.args) in (4, 5) and not node.value.keywords, node)
+    kernel, grid, constants, options, *descriptors = node.value.args
     need(isinstance(kernel, ast.Name) and kernel.id in kernels and is_ints(grid) and len(grid.elts) == 3, node)
     need(all(isinstance(part, ast.Call) and dotted(part.func) == "dict" and not part.args
              for part in (constants, options)), node)
@@ -764,6 +768,10 @@ def check_launch(node, kernels, number):
     need(all(k.arg in kernels[kernel.id] and steps.launch_argument(k.value) for k in constants.keywords), node)
     need(all(k.arg in OPTIONS and type(getattr(k.value, "value", None)) is OPTIONS[k.arg]
              for k in options.keywords), node)
+    for places in descriptors:
+        need(isinstance(places, ast.Dict) and places.keys and all(map(is_int, places.keys)), node)
+        need(all(isinstance(made, ast.Tuple) and made.elts and dotted(made.elts[0]) == DESCRIPTOR
+                 and steps.layout(made.elts[1:]) for made in places.values), node)
     return name
 
 

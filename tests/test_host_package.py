@@ -8,14 +8,16 @@ import subprocess
 import sys
 import types
 import unittest.mock
+from pathlib import Path
 
 import pytest
 import torch
+import triton
 
 from test_host_path import HOST, folder, host_package  # noqa: F401
 from truth_calls import load
 
-LAYERS = 40
+LAYERS, TESTS = 40, Path(__file__).resolve().parent
 
 
 @pytest.fixture
@@ -140,24 +142,6 @@ def test_versions(both):
 
 # --- launches ---
 
-DRIVER = r"""
-#include <cstdio>
-#include <cstring>
-extern "C" int cuLaunchKernel(void* f, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned by, unsigned bz,
-                              unsigned shared, void* stream, void** parameters, void**) {
-  std::printf("%p %u %u %u %u %u %u %u %p", f, x, y, z, bx, by, bz, shared, stream);
-  for (int i = 0; i < COUNT; ++i) {
-    unsigned char bytes[8];
-    std::memcpy(bytes, parameters[i], 8);
-    std::printf(" ");
-    for (unsigned char byte : bytes) std::printf("%02x", byte);
-  }
-  std::printf("\n");
-  std::fflush(stdout);
-  return f == (void*)0xbad ? 700 : f == (void*)0xc0 ? 201 : 0;
-}
-extern "C" int cuGetErrorString(int, const char** text) { *text = "an illegal address"; return 0; }
-"""
 CALLS = r"""
 import torch, kernelwright_host as host
 x = torch.arange(4.0)
@@ -181,17 +165,32 @@ assert host.kernel(1, (1, 1, 1), 32, 0, "P?") is None
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
     folder = tmp_path_factory.mktemp("driver")  # noqa: F811
-    (folder / "driver.cc").write_text(DRIVER.replace("COUNT", "14"))
-    subprocess.run(["g++", "-shared", "-fPIC", folder / "driver.cc", "-o", folder / "libcuda.so.1"], check=True)
+    include = Path(triton.__file__).parent / "backends/nvidia/include"
+    subprocess.run(["g++", "-shared", "-fPIC", "-I", include, TESTS / "fake_driver.cc", "-o", folder / "libcuda.so.1"],
+                   check=True)
     return folder
 
 
-def test_launches_give_the_driver_what_it_takes(driver):
+def printed(driver, *command, **variables):
+    """What a Python command prints on a machine with this driver."""
     host_package()
-    done = subprocess.run([sys.executable, "-c", CALLS], text=True, capture_output=True, cwd=driver,
-                          env={"PYTHONPATH": str(HOST), "LD_LIBRARY_PATH": str(driver), "PATH": "/usr/bin"})
+    done = subprocess.run([sys.executable, *map(str, command)], text=True, capture_output=True, cwd=driver, env={
+        "PYTHONPATH": "%s:%s" % (HOST, TESTS), "LD_LIBRARY_PATH": str(driver), "PATH": "/usr/bin",
+        "TRITON_CACHE_DIR": str(driver / "cache"), **variables})
     assert done.returncode == 0, done.stderr
-    address, *lines = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_triton_gives_the_driver_the_same(driver, folder):  # noqa: F811
+    lines = printed(driver, TESTS / "launch_twice.py", folder / "optimized.py")
+    assert len(lines) == 2 * (1 + 3 * 4 * 5)
+    for number, (triton_s, ours) in enumerate(zip(lines[::2], lines[1::2])):
+        assert triton_s == ours, number
+    assert len(set(lines)) == 1 + 2 * 4 * 5, "each kernel and each place is told apart"
+
+
+def test_launches_give_the_driver_what_it_takes(driver):
+    address, *lines = printed(driver, "-c", CALLS, PARAMETERS="8 " * 14)
     pointer, null = struct.pack("<Q", int(address)).hex(), bytes(8).hex()
     first, second, refused, *rest = [line.split() for line in lines]
     assert first == second and first[:9] == ["0xabc", "2", "3", "4", "128", "1", "1", "4096", "0x4d"]
@@ -227,7 +226,7 @@ def launched(export, monkeypatch, **told):
 
 
 def test_plain_kernels_are_launched_directly(export, monkeypatch):
-    assert launched(export, monkeypatch) == (11, (1, 1, 1), 128, 512, "PPxPixx")
+    assert launched(export, monkeypatch) == (11, (1, 1, 1), 128, 512, "PPxPixx", [])
 
 
 @pytest.mark.parametrize("takes", [True, False])

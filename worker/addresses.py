@@ -48,8 +48,10 @@ class Address:
     __rand__ = __and__
 
     def __eq__(self, other):
-        self._recorder.compares_addresses |= isinstance(other, Address)
-        return self._number == _plain(other)
+        same = self._number == _plain(other)
+        if not same and isinstance(other, Address):  # the same place in one storage is so in every call
+            self._recorder.compares_addresses = True
+        return same
 
     def __hash__(self):
         self._recorder.compares_addresses = True

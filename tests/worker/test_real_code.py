@@ -338,17 +338,23 @@ answer = (x.data_ptr() == x.view(-1).data_ptr() != w.data_ptr() and y.data_ptr()
           and x[:0].data_ptr() == 0 and not y[:0].data_ptr() and bool(x.data_ptr()) and x.data_ptr() != 1
           and len({str(x.data_ptr()), str(y.data_ptr())}) == 2)
 """
+# What an export sees of a model that is as it was: the same places are so in every call.
+FOUND_AGAIN = """
+answer = [(x.data_ptr(), x.shape)] == [(x.view(-1).data_ptr(), x.shape)] and x.data_ptr() == x.data_ptr()
+"""
 
 
-@pytest.mark.parametrize("body,aligned", [(ADDRESSES, True), (COMPARED, None)])
-def test_addresses_may_be_compared_and_their_alignment_is_noted(client, tools, body, aligned):
+@pytest.mark.parametrize("body,aligned,compared", [(ADDRESSES, True, None), (COMPARED, None, True),
+                                                   (FOUND_AGAIN, None, None)])
+def test_addresses_may_be_compared_and_their_alignment_is_noted(client, tools, body, aligned, compared):
     """The body says the same of PyTorch's addresses, which are multiples of 64."""
     known = {"x": torch.empty(16, 8), "torch": torch}
     exec(body, known)
     assert known["answer"] is True
     reply = record(client, tools, candidate(body))
     assert reply["status"] == "ok", reply
-    assert reply["task"]["source"].get("aligned") is aligned
+    source = reply["task"]["source"]
+    assert source.get("aligned") is aligned and source.get("compares_addresses") is compared
 
 
 def test_a_file_that_says_another_thing_in_its_third_call_has_no_meaning(client, tools):

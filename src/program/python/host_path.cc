@@ -16,28 +16,29 @@ class _kw_Launch:
     kinds = dict(constexpr="x", i1="b", i8="b", i16="h", i32="i", i64="q", fp32="f", fp64="d")
     kinds |= dict(u1="B", u8="B", u16="H", u32="I", u64="Q")
 
-    def __init__(self, kernel, grid, constants, options):
+    def __init__(self, kernel, grid, constants, options, descriptors=None):
         self.kernel, self.grid = kernel, grid
         self.last = tuple(constants.values())  # the kernel's last parameters
         self.named = {**constants, **options}
+        self.descriptors = descriptors or {}  # what is made of tensors, by their positions
         self.compiled, self.direct = {}, {}  # by GPU: for Triton's launcher, for kernelwright_host
 
     def __call__(self, where, *args):
-        if where is None:
-            self.kernel[self.grid](*args, **self.named)
+        if where is not None:
+            direct = self.direct.get(where[0])
+            if direct is not None and _kw_host.launch(direct, where[1], *args):
+                return
+        args = list(args)
+        for at, (descriptor, *layout) in self.descriptors.items():
+            args[at] = descriptor(args[at], *layout)
+        compiled = None if where is None else self.compiled.get(where[0])
+        if compiled is not None:
+            known = compiled.function, compiled.packed_metadata, None, None, None
+            compiled.run(*self.grid, where[1], *known, *args, *self.last)
             return
-        gpu, stream = where
-        compiled = self.compiled.get(gpu)
-        if compiled is None:
-            self.compiled[gpu] = self.kernel[self.grid](*args, **self.named)
-            return
-        if gpu not in self.direct:
-            self.direct[gpu] = self.directly(compiled)
-        direct = self.direct[gpu]
-        if direct is not None and _kw_host.launch(direct, stream, *args):
-            return
-        known = compiled.function, compiled.packed_metadata, None, None, None
-        compiled.run(*self.grid, stream, *known, *args, *self.last)
+        compiled = self.kernel[self.grid](*args, **self.named)
+        if where is not None:
+            self.compiled[where[0]], self.direct[where[0]] = compiled, self.directly(compiled)
 
     def directly(self, compiled):
         """The compiled kernel for kernelwright_host; None where it wants what Triton prepares."""
@@ -48,9 +49,25 @@ class _kw_Launch:
         wants = "global_scratch_size", "profile_scratch_size", "launch_pdl", "launch_cooperative_grid"
         if any(getattr(of, name, 0) for name in wants) or getattr(of, "num_ctas", 1) != 1:
             return None
-        types = map(str, compiled.src.signature.values())
-        kinds = ["P" if kind.startswith("*") else self.kinds.get(kind, "?") for kind in types]
-        return made(compiled.function, self.grid, 32 * of.num_warps, of.shared, "".join(kinds))
+        maps = self.maps(getattr(of, "tensordesc_meta", None) or ())
+        if len(maps) != len(self.descriptors):
+            return None
+        types = list(map(str, compiled.src.signature.values()))
+        kinds = [self.kinds.get(kind, {"*": "P", "t": "D"}.get(kind[0])) or "?" for kind in types]
+        return made(compiled.function, self.grid, 32 * of.num_warps, of.shared, "".join(kinds), maps)
+
+    def maps(self, metas):
+        """What the driver is told of tensors for the TMA. Empty where Triton tells it more."""
+        if any(meta["fp4_padded"] for meta in metas):
+            return ()
+        try:
+            from triton.backends.nvidia.driver import TMA_DTYPE_DEVICE_TO_HOST as types
+        except ImportError:
+            return ()
+        return [
+            (types[meta["elem_type"]], meta["elem_size"], meta["swizzle"], meta["block_size"], shape, strides)
+            for meta, (_, shape, strides, _) in zip(metas, self.descriptors.values())
+        ]
 
 
 )py";
@@ -123,7 +140,7 @@ def _kw_found_host():
         import kernelwright_host
     except ImportError:
         return _kw_Host
-    return kernelwright_host if getattr(kernelwright_host, "VERSION", 0) == 1 else _kw_Host
+    return kernelwright_host if getattr(kernelwright_host, "VERSION", 0) == 2 else _kw_Host
 
 
 _kw_host = _kw_found_host()

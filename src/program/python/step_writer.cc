@@ -14,6 +14,8 @@
 namespace kw {
 namespace {
 
+constexpr const char* kDescriptor = "_kw_descriptors.TensorDescriptor";
+
 // Results in memory of their own, of steps that do more than make a tensor.
 std::set<ValueId> computed(const Program& program) {
   std::set<int> known;
@@ -216,8 +218,12 @@ std::vector<StepWriter::Parameter> StepWriter::parameters_of(const Launch& launc
   std::vector<Parameter> out;
   for (size_t i = 0, next = 0; i < params.size();) {
     const std::string name = params[i].name.substr(0, params[i].name.find('.'));
+    if (params[i].name == name && params[i].is_descriptor()) {
+      out.push_back(descriptor(launch, i, next));
+      continue;
+    }
     const bool constant = params[i].name == name && params[i].is_constexpr();
-    out.push_back({name, parameter_text(launch, name, i, next), constant});
+    out.push_back({name, parameter_text(launch, name, i, next), constant, "", ""});
   }
   return out;
 }
@@ -234,8 +240,13 @@ std::string StepWriter::launch_text(const Launch& launch) {
   std::string spelled = spelled_launch(launch, parameters);
   if (!launches_ || named) return spelled;
   const std::string number = std::to_string(launches_->size());
-  std::string call = "_kw_launch_" + number + "(" + where_, constants, options;
-  for (auto it = parameters.begin(); it != last; ++it) call += ", " + it->text;
+  std::string call = "_kw_launch_" + number + "(" + where_, constants, options, descriptors;
+  for (auto it = parameters.begin(); it != last; ++it) {
+    call += ", " + (it->layout.empty() ? it->text : it->base);
+    if (it->layout.empty()) continue;
+    descriptors += (descriptors.empty() ? "" : ", ") + std::to_string(it - parameters.begin()) +
+                   ": (" + kDescriptor + ", " + it->layout + ")";
+  }
   for (auto it = last; it != parameters.end(); ++it) {
     constants += (constants.empty() ? "" : ", ") + checked_keyword(it->name) + "=" + it->text;
   }
@@ -243,7 +254,7 @@ std::string StepWriter::launch_text(const Launch& launch) {
     options += (options.empty() ? "" : ", ") + checked_option(option, value);
   }
   launches_->push_back(kernel.name + ", " + grid_text(launch) + ", dict(" + constants + "), dict(" +
-                       options + ")");
+                       options + ")" + (descriptors.empty() ? "" : ", {" + descriptors + "}"));
   return call + ")";
 }
 
@@ -255,7 +266,7 @@ std::string StepWriter::spelled_launch(const Launch& launch,
   bool keyword = false;
   std::string separator;
   std::map<std::string, std::string> written;  // what is passed by name, or "", for each parameter
-  for (const auto& [name, text, constant] : parameters) {
+  for (const auto& [name, text, constant, base, layout] : parameters) {
     keyword = keyword || constant;
     const std::string argument = (keyword ? checked_keyword(name) + "=" : "") + text;
     out += separator + argument;
@@ -288,7 +299,7 @@ const Arg& argument(const Launch& launch, size_t index) {
 std::string StepWriter::parameter_text(const Launch& launch, const std::string& path, size_t& param,
                                        size_t& next) const {
   const Kernel& kernel = task_.kernels[launch.kernel];
-  if (kernel.params[param].is_descriptor()) return descriptor_text(launch, param, next);
+  if (kernel.params[param].is_descriptor()) return descriptor(launch, param, next).text;
   if (kernel.params[param].name == path) {
     const size_t index = param++;
     return kernel.params[index].is_constexpr()
@@ -308,8 +319,10 @@ std::string StepWriter::parameter_text(const Launch& launch, const std::string& 
   return "(" + items + ")";
 }
 
-std::string StepWriter::descriptor_text(const Launch& launch, size_t& param, size_t& next) const {
-  const std::string block = descriptor_block(task_.kernels[launch.kernel].params[param].type);
+StepWriter::Parameter StepWriter::descriptor(const Launch& launch, size_t& param,
+                                             size_t& next) const {
+  const KernelParam& of = task_.kernels[launch.kernel].params[param];
+  const std::string block = descriptor_block(of.type);
   const size_t rank = block_rank(block);
   std::string lists[2];
   const std::string base = arg_text(argument(launch, next));
@@ -318,8 +331,9 @@ std::string StepWriter::descriptor_text(const Launch& launch, size_t& param, siz
   }
   param += 1 + 2 * rank;
   next += 1 + 2 * rank;
-  return "_kw_descriptors.TensorDescriptor(" + base + ", [" + lists[0] + "], [" + lists[1] + "], " +
-         block + ")";
+  const std::string layout = "[" + lists[0] + "], [" + lists[1] + "], " + block;
+  return {of.name, std::string(kDescriptor) + "(" + base + ", " + layout + ")", false, base,
+          layout};
 }
 
 }  // namespace kw

@@ -54,6 +54,7 @@ class StepWriter {
   struct Parameter {
     std::string name, text;
     bool constant;
+    std::string base, layout;  // of a descriptor: its tensor; its shape, strides and block
   };
   std::vector<Parameter> parameters_of(const Launch& launch) const;
   // The launch as Triton spells it.
@@ -62,8 +63,8 @@ class StepWriter {
   // behind the parameters and launch arguments that it takes.
   std::string parameter_text(const Launch& launch, const std::string& path, size_t& param,
                              size_t& next) const;
-  // The parameter, its shape and its strides.
-  std::string descriptor_text(const Launch& launch, size_t& param, size_t& next) const;
+  // A descriptor takes the parameter, its shape and its strides.
+  Parameter descriptor(const Launch& launch, size_t& param, size_t& next) const;
 
   const Task& task_;
   const Program& program_;
