@@ -139,7 +139,7 @@ FIXED = {
     "_kw_seconds": ["d1767300cb3c9852"],
     "_kw_Cuda": ["f4080d0887b826ad"],
     "_kw_Graph": ["13b2701b5cdc8294"],
-    "_kw_Graphs": ["b628d79b92cfc3a1"],
+    "_kw_Graphs": ["07921897de1a9b0d"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
     "_kw_Launch": ["8d97efa804885813"],

@@ -33,9 +33,6 @@ class Pool:
     def __del__(self):
         self.gpu.taken -= (self.used.most - self.used.alive) * self.gpu.bytes_of_a_graph
 
-    def snapshot(self):
-        return [{"total_size": self.gpu.bytes_of_a_graph}] * self.used.most
-
 
 class Graph:
     def __init__(self, calls, pool):
@@ -164,7 +161,7 @@ class Gpu:
             "Stream": lambda: Stream(self), "stream": lambda stream: stream, "Event": Event,
             "MemPool": lambda: Pool(self), "use_mem_pool": self.used,
             "is_current_stream_capturing": lambda: self.stream.capturing,
-            "get_allocator_backend": lambda: "native",
+            "get_allocator_backend": lambda: "native", "memory_reserved": lambda: self.taken,
             "get_device_properties": lambda gpu: types.SimpleNamespace(total_memory=self.memory),
         }
         for name, value in cuda.items():

@@ -231,6 +231,7 @@ class _kw_Graphs:
         self.lock = _kw_threading.Lock()  # one replay at a time
         self.seen, self.graphs = {}, {}  # by the call's id; a graph may be False
         self.pool = self.side = None  # where graphs are captured
+        self.bytes = 0  # of the pool, as it grew
         self.last = self.stream = self.done = None  # where the replay before was, and its end
 
     def __del__(self):
@@ -256,7 +257,7 @@ class _kw_Graphs:
                     if wanted or seen >= self.wait:
                         graph = self.graphs[id(call)] = self.captured(call, model, arguments)
                         if not any(self.graphs.values()):
-                            self.pool = None  # gives its memory back
+                            self.pool, self.bytes = None, 0  # gives its memory back
                 if graph and graph.numerics == _kw_numerics():
                     return self.replayed(graph, arguments, where)
         return model._kw_steps(call.tensors, where, *arguments)
@@ -295,7 +296,7 @@ class _kw_Graphs:
             begun, took = min((_kw_seconds(launched, 1) for _ in range(3)), key=lambda both: both[1])
             if begun < took / 2:  # the host does not keep the GPU waiting
                 return False
-        limit = self.settings["limit"]
+        before, limit = torch.cuda.memory_reserved(), self.settings["limit"]
         if limit is None:
             limit = torch.cuda.get_device_properties(call.gpu).total_memory // 10
         try:
@@ -311,9 +312,9 @@ class _kw_Graphs:
         except Exception as error:
             error = error.__context__ or error
             return self.refused("%s: %.200s" % (type(error).__name__, error))
-        taken = sum(segment["total_size"] for segment in self.pool.snapshot())
-        if taken > limit:
-            graph = None  # before its pool, which gives back what nobody uses
+        self.bytes += max(torch.cuda.memory_reserved() - before, 0)
+        if self.bytes > limit:
+            graph, taken = None, self.bytes  # before its pool, which gives back what nobody uses
             if not self.dropped():
                 return self.refused("it takes %d bytes, and %d are allowed" % (taken, limit))
             self.wait *= 2
@@ -331,7 +332,7 @@ class _kw_Graphs:
             self.cuda.relaxed(self.done.synchronize)
         count = sum(map(bool, self.graphs.values()))
         self.seen, self.graphs = {}, {k: False for k, kept in self.graphs.items() if kept is False}
-        self.pool = None
+        self.pool, self.bytes = None, 0
         return count
 
     def refused(self, why):
