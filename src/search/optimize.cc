@@ -251,6 +251,12 @@ class Optimizer::Run {
       result_.stopped_early |= !search->refine(limit(search == worth.back() ? 1 : kRefineShare));
       shortest = std::min(shortest, search->known_seconds());
     }
+    // With nothing found, what is left of the budget is for fragments that are thought to be slow.
+    for (CoverSearch& search : searches_) {
+      if (shortest < result_.reference_seconds) break;
+      result_.stopped_early |= !search.try_unlikely(limit(1));
+      shortest = std::min(shortest, search.known_seconds());
+    }
     result_.search_seconds += since(begin);
   }
 

@@ -20,8 +20,9 @@ using Clock = std::chrono::steady_clock;
 // --- how far guesses are believed, where times are measured (factors_of() below) ---
 
 // A fragment that was not tried yet counts as this much faster than its guess. The first factor
-// lets a fragment be tried whose guess is a bit too high; the second applies while budget is left.
-constexpr double kHope = 0.85, kBoldHope = 0.7;
+// lets a fragment be tried whose guess is a bit too high; the second applies while budget is left,
+// the third where nothing was found otherwise.
+constexpr double kHope = 0.85, kBoldHope = 0.7, kLastHope = 0.3;
 // A fragment that few schedules were tried for may become this much faster with more of them.
 constexpr double kShallow = 0.8;
 
@@ -76,6 +77,8 @@ CoverSearch::Factors CoverSearch::factors_of(Trust trust) {
       return {kHope, kShallow};
     case Trust::kBold:
       return {kBoldHope, kShallow};
+    case Trust::kUnlikely:
+      return {kLastHope, kShallow};
   }
   return {1, 1};
 }

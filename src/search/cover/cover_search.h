@@ -52,6 +52,9 @@ class CoverSearch {
   // Looks further: tries more schedules for what matters, and less likely fragments. Returns false
   // if `limit` came first.
   bool refine(const SearchLimit& limit);
+  // Tries fragments that would have to be several times faster than they are guessed to be. Returns
+  // false if `limit` came first.
+  bool try_unlikely(const SearchLimit& limit) { return settle(Trust::kUnlikely, limit); }
 
   // Returns the time of the best cover that uses evaluated fragments only; an untimed one counts as
   // very slow.
@@ -118,6 +121,7 @@ class CoverSearch {
     kHopeful,    // guesses are a bit too high
     kDeepening,  // as kHopeful, and fragments with few schedules tried can become faster
     kBold,       // as kDeepening, and guesses are much too high
+    kUnlikely,   // as kDeepening, and guesses are several times too high
   };
   struct Factors;
   static Factors factors_of(Trust trust);
