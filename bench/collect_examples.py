@@ -8,6 +8,7 @@ lets a run of some examples replace those in kept results; each says its commit.
 """
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,8 @@ def collect(folder: Path, command: str) -> None:
     import torch
     import triton
 
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
+    commit = os.environ.get("COMMIT") or subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     out = {"command": command, "examples": {}, "plain_python": []}
     for path in sorted(folder.glob("*.json")):
         value = json.loads(path.read_text() or "null")
@@ -43,7 +45,7 @@ def collect(folder: Path, command: str) -> None:
                 again = json.loads(warm.read_text())
                 value["warm"] = {k: again[k] for k in
                                  ("outcome", "search_seconds", "total_seconds", "phase_seconds")}
-            value["commit"] = commit.stdout.strip()
+            value["commit"] = commit
             out["examples"][path.stem] = value
     out["environment"] = {
         "device": torch.cuda.get_device_name(0),

@@ -397,31 +397,32 @@ bool put_described(TensorMap& map, PyObject* arg, Parameters& out) {
   return true;
 }
 
-PyObject* launch(PyObject*, PyObject* const* args, Py_ssize_t count) {
-  if (count < 2) {
-    PyErr_SetString(PyExc_TypeError, "launch(kernel, stream, *arguments)");
+PyObject* launch(PyObject*, PyObject* const* given, Py_ssize_t count) {
+  if (count != 3) {
+    PyErr_SetString(PyExc_TypeError, "launch(kernel, stream, arguments)");
     return nullptr;
   }
-  auto* kernel = static_cast<Kernel*>(PyCapsule_GetPointer(args[0], kKernel));
-  const auto stream = PyLong_AsUnsignedLongLong(args[1]);
+  auto* kernel = static_cast<Kernel*>(PyCapsule_GetPointer(given[0], kKernel));
+  const auto stream = PyLong_AsUnsignedLongLong(given[1]);
+  const Items args(given[2]);
   if (PyErr_Occurred()) return nullptr;
-  if (count - 2 > static_cast<Py_ssize_t>(kernel->kinds.size())) {
+  const auto kinds = static_cast<Py_ssize_t>(kernel->kinds.size());
+  if (args.size() > kinds) {
     PyErr_SetString(PyExc_TypeError, "too many arguments");
     return nullptr;
   }
   Parameters parameters;
   try {
-    for (size_t i = 0; i < kernel->kinds.size(); ++i) {
+    for (Py_ssize_t i = 0; i < kinds; ++i) {
       const char kind = kernel->kinds[i];
       if (kind == 'x') continue;
-      if (static_cast<Py_ssize_t>(i) >= count - 2) {
+      if (i >= args.size()) {
         PyErr_SetString(PyExc_TypeError, "too few arguments");
         return nullptr;
       }
-      PyObject* arg = args[i + 2];
-      const bool is_put = kind == 'D'
-                              ? put_described(kernel->maps[parameters.used_maps], arg, parameters)
-                              : put_parameter(kind, arg, parameters.next());
+      const bool is_put =
+          kind == 'D' ? put_described(kernel->maps[parameters.used_maps], args[i], parameters)
+                      : put_parameter(kind, args[i], parameters.next());
       if (!is_put) return nullptr;
     }
   } catch (const std::exception& error) {
@@ -469,7 +470,7 @@ PyMethodDef functions[] = {
      "(element type and swizzle as the driver numbers them with the bytes of an element between\n"
      "them, box, shape, strides). None for other letters, and without libcuda."},
     {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(launch)), METH_FASTCALL,
-     "launch(kernel, stream, *arguments): whether it was launched; not in a thread without a "
+     "launch(kernel, stream, arguments): whether it was launched; not in a thread without a "
      "context.\n"
      "Arguments behind the last one that is not compiled in may be left out. RuntimeError of the "
      "driver."},

@@ -37,29 +37,40 @@ def lines_of(path):
 PEERS = {"eager": "eager", "compile": "torch.compile", "reduce_overhead": "its reduce-overhead"}
 
 
-def over_best(row):
+def over_best(calls):
     """How much faster optimized.py is, as called, than the fastest of the original's."""
-    times = row["times"]
+    times = calls["times"]
     best = min((name for name in PEERS if name in times), key=lambda name: times[name]["wall"])
     return times["called"]["over_eager"] / times[best]["over_eager"], best
 
 
-def calls() -> str:
-    """Wall time of calls as Python makes them, from bench/h200/calls.jsonl."""
-    rows = lines_of("bench/h200/calls.jsonl")
-    lines = ["| example | eager | torch.compile | its reduce-overhead | optimized.py | by | over the best | latency of eager, "
+def called(path):
+    """Name -> (times of calls, commit) of the results of `optimize` that have some."""
+    results = json.loads((ROOT / path).read_text())["examples"]
+    return {name: (result["verdict"]["calls"], result["commit"]) for name, result in sorted(results.items())
+            if result["outcome"] == "improved" and result["verdict"].get("calls")}
+
+
+def calls(path) -> str:
+    """Wall time of calls as Python makes them, from results of `optimize`."""
+    runs = json.loads((ROOT / path).read_text())
+    lines = ["| model | eager | torch.compile | its reduce-overhead | optimized.py | by | over the best | latency of eager, "
              "optimized.py | commit |", "|---|---|---|---|---|---|---|---|---|"]
-    for row in rows:
+    rows = called(path)
+    for name, (row, commit) in rows.items():
         times = row["times"]
-        walls = ["%.3f ms" % (1e3 * times[name]["wall"]) if name in times else "-" for name in (*PEERS, "called")]
+        walls = ["%.3f ms" % (1e3 * times[key]["wall"]) if key in times else "-" for key in (*PEERS, "called")]
         gain, best = over_best(row)
         lines.append("| %s | %s | %s | %.2fx of %s | %.3f, %.3f ms | %s |" % (
-            row["example"], " | ".join(walls), "a CUDA graph" if row["called_by"] == "graph" else "launches", gain,
-            PEERS[best], 1e3 * times["eager"]["latency"], 1e3 * times["called"]["latency"], row["commit"]))
-    gains = [over_best(row)[0] for row in rows]
-    lines += ["| geometric mean | | | | | | %s | | |" % mean(gains), "",
-              "Wall time a call in plain PyTorch, calls one after another, medians of interleaved rounds; a latency is that of "
-              "one call alone. NVIDIA H200, torch 2.11.0+cu130, triton 3.6.0; `python worker/calls.py FOLDER/optimized.py ...`."]
+            name, " | ".join(walls), "a CUDA graph" if row["called_by"] == "graph" else "launches", gain,
+            PEERS[best], 1e3 * times["eager"]["latency"], 1e3 * times["called"]["latency"], commit[:7]))
+    lines.append("| geometric mean | | | | | | %s | | |" % mean([over_best(row)[0] for row, _ in rows.values()]))
+    kept = ["`%s`" % name for name in sorted(runs["examples"]) if name not in rows]
+    environment = runs["environment"]
+    lines += ["", "Wall time a call in plain PyTorch, calls one after another, medians of interleaved rounds; a latency is that of "
+              "one call alone. %s, torch %s, triton %s; `%s`.%s" % (
+                  environment["device"], environment["torch"], environment["triton"], runs["command"],
+                  " PyTorch's own kernels stay in %s." % ", ".join(kept) if kept else "")]
     return "\n".join(lines)
 
 
@@ -77,17 +88,16 @@ def host_time() -> str:
 
 
 def headline() -> str:
-    """The examples in one line, from bench/h200/calls.jsonl and examples.json."""
-    called = lines_of("bench/h200/calls.jsonl")
-    gains = [over_best(row)[0] for row in called]
+    """The examples in one line, from bench/h200/examples.json."""
     runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
     verdicts = [result["verdict"] for result in runs["examples"].values()]
+    gains = [over_best(row)[0] for row, _ in called("bench/h200/examples.json").values()]
     eager, compiled = ([verdict[key]["estimate"] for verdict in verdicts if verdict[key]]
                        for key in ("speedup_eager", "speedup_compile"))
     return ("As Python calls them, optimized models are **%s as fast as the best of eager PyTorch, torch.compile and its "
             "reduce-overhead**: the geometric mean of wall times of %d of the %d examples on one %s. In device time they are "
             "%s as fast as torch.compile, and %s as fast as eager ([results](docs/results.md))." % (
-                mean(gains), len(called), len(verdicts), runs["environment"]["device"], mean(compiled), mean(eager)))
+                mean(gains), len(gains), len(verdicts), runs["environment"]["device"], mean(compiled), mean(eager)))
 
 
 def examples() -> str:
@@ -726,7 +736,8 @@ TABLES = {"folders": check_arrows.folders, "corpora": corpora, "throughput": thr
           "of_one_sign": lambda: grid("of_one_sign", "length", "how"),
           "sums": lambda: grid("sums", "length", "operands", "how"),
           "suites": suites, "embedded": embedded, "policies": policies, "published": published, "ablation": ablation,
-          "collected": collected, "reports": reports, "headline": headline, "calls": calls, "host_time": host_time,
+          "collected": collected, "reports": reports, "headline": headline, "calls": partial(calls, "bench/h200/examples.json"),
+          "calls_of_families": partial(calls, "bench/h200/largest.json"), "host_time": host_time,
           "checks": checks, "training": training,
           **{"figures_" + topic.replace(" ", "_"): partial(figures, topic) for topic in TOPICS},
           "norms": lambda: grid("norms", "deviation", "how"),

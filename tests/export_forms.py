@@ -142,7 +142,7 @@ FIXED = {
     "_kw_Graphs": ["07921897de1a9b0d"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
-    "_kw_Launch": ["8d97efa804885813"],
+    "_kw_Launch": ["426552e368de7ed1"],
 }
 GRAPHS = {"_kw_graph_settings", "_kw_found_settings", "_kw_is_watched", "_kw_Cuda", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
 # What one of these is followed by.

@@ -148,14 +148,14 @@ x = torch.arange(4.0)
 print(x.data_ptr(), flush=True)
 kernel = host.kernel(0xabc, (2, 3, 4), 128, 4096, "PxPbhiqBHIQfdxx")
 given = (x, "compiled in", None, True, -2, -3, -4, 255, 65535, 4294967295, 2**63 + 1, 0.1, 0.1)
-assert host.launch(kernel, 77, *given) is True
-assert host.launch(kernel, 77, *given, "constant", 8) is True
-assert host.launch(host.kernel(0xc0, (1, 1, 1), 32, 0, "PxPbhiqBHIQfdxx"), 0, *given) is False
-assert host.launch(host.kernel(0xabc, (0, 1, 1), 32, 0, "PxPbhiqBHIQfdxx"), 0, *given) is True
+assert host.launch(kernel, 77, given) is True
+assert host.launch(kernel, 77, [*given, "constant", 8]) is True
+assert host.launch(host.kernel(0xc0, (1, 1, 1), 32, 0, "PxPbhiqBHIQfdxx"), 0, given) is False
+assert host.launch(host.kernel(0xabc, (0, 1, 1), 32, 0, "PxPbhiqBHIQfdxx"), 0, given) is True
 for function, args in ((0xbad, given), (0xabc, given[:-1]), (0xabc, given + (1, 2, 3)), (0xabc, (2.5,) + given[1:]),
                        (0xabc, given[:3] + ("x",) + given[4:])):
     try:
-        host.launch(host.kernel(function, (1, 1, 1), 32, 0, "PxPbhiqBHIQfdxx"), 0, *args)
+        host.launch(host.kernel(function, (1, 1, 1), 32, 0, "PxPbhiqBHIQfdxx"), 0, args)
     except (RuntimeError, TypeError) as error:
         print(type(error).__name__, error, flush=True)
 assert host.kernel(1, (1, 1, 1), 32, 0, "P?") is None
@@ -239,7 +239,7 @@ def test_what_is_not_launched_directly_goes_to_triton(export, monkeypatch, takes
     monkeypatch.setattr(launch, "direct", {0: "handle"})
     monkeypatch.setattr(export, "_kw_host", types.SimpleNamespace(launch=lambda *args: (direct.append(args), takes)[1]))
     launch((0, 7), "x", "w", 1, "y", 128)
-    assert direct == [("handle", 7, "x", "w", 1, "y", 128)]
+    assert direct == [("handle", 7, ("x", "w", 1, "y", 128))]
     assert ran == ([] if takes else [(1, 1, 1, 7, 11, (2, 1), None, None, None, "x", "w", 1, "y", 128, 16, 128)])
 
 

@@ -26,7 +26,7 @@ class _kw_Launch:
     def __call__(self, where, *args):
         if where is not None:
             direct = self.direct.get(where[0])
-            if direct is not None and _kw_host.launch(direct, where[1], *args):
+            if direct is not None and _kw_host.launch(direct, where[1], args):
                 return
         args = list(args)
         for at, (descriptor, *layout) in self.descriptors.items():
