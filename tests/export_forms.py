@@ -131,7 +131,7 @@ FIXED = {
     "_kw_found_host": ["dd440b8be51cbb7b"],
     "_kw_modes": ["63ac09f7bb4d7432"],
     "_kw_Call": ["417df3e1630cec4a"],
-    "_kw_Bound": ["67843e9efcd0f409", "11adc255989d8977"],
+    "_kw_Bound": ["b4f933dae6138000", "e383e074aaff8a4b"],
     "_kw_graph_settings": ["e4a6de82a69cfd03"],
     "_kw_found_settings": ["8b7ee5f9b99cea3c"],
     "_kw_numerics": ["4065d767ebc9d20f"],

@@ -241,7 +241,7 @@ class _kw_Bound:
             ends.append(owner)
         if not all(end is tensor for end, tensor in zip(ends, state)):
             return False
-        self.tables, self.sizes, self.hooks, self.absent, self.own_absent = [], [], [], [], []
+        self.tables, self.sizes, self.hooks, absent, self.own_absent = [], [], [], [], []
         modules = ends[len(ends) - len(modules) :]
         self.parts = [owner for owner in modules if owner is not model]
         self.kinds = list(map(type, self.parts))
@@ -253,11 +253,11 @@ class _kw_Bound:
                 continue
             self.tables.append(owner._modules)
             self.sizes += [owner._parameters, owner._buffers]
-            absent = [key for key, *value in told if not value]
+            gone = [key for key, *value in told if not value]
             if owner is model:
-                self.own_absent = absent
+                self.own_absent = gone
             else:
-                self.absent += [(owner.__dict__, key) for key in absent]
+                absent += [(owner.__dict__, key) for key in gone]
                 self.sizes.append(owner.__dict__)
                 self.hooks += [owner._forward_hooks, owner._forward_pre_hooks]
         self.keys_of, self.counts = list(map(tuple, self.tables)), list(map(len, self.sizes))
@@ -272,7 +272,9 @@ class _kw_Bound:
   }
   return out + R"py(        places = places.values()
         self.own_count = len(own) + ("_kw_bound" not in own)
-        self.own = [(key, found) for kept, key, found in places if kept is own]
+        self.own_keys = [key for kept, key, _ in places if kept is own]
+        self.own_found = [found for kept, _, found in places if kept is own]
+        self.absent_in, self.absent = [kept for kept, _ in absent], [key for _, key in absent]
         apart = [place for place in places if place[0] is not own]
         self.kept, self.keys, self.found = ([place[i] for place in apart] for i in range(3))
         self.model = _kw_weakref.ref(model)
@@ -291,10 +293,10 @@ class _kw_Bound:
             own = model.__dict__
             return (
                 self.model() is model
-                and all(own[key] is found for key, found in self.own)
+                and all(map(_kw_operator.is_, map(own.__getitem__, self.own_keys), self.own_found))
                 and len(own) == self.own_count
-                and not any(key in own for key in self.own_absent)
-                and not any(key in kept for kept, key in self.absent)
+                and own.keys().isdisjoint(self.own_absent)
+                and not any(map(_kw_operator.contains, self.absent_in, self.absent))
                 and _kw_host.same_items(self.kept, self.keys, self.found)
                 and _kw_host.same_types(self.parts, self.kinds)
                 and _kw_host.same_keys(self.tables, self.keys_of)
