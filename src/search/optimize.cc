@@ -19,6 +19,7 @@
 #include "search/form/forms.h"
 #include "search/host_time.h"
 #include "search/nothing_gained.h"
+#include "verify/coverage.h"
 
 namespace kw {
 namespace {
@@ -46,6 +47,8 @@ constexpr double kWrongGuesses = 0.05;
 // first.
 constexpr int kCoverRounds = 30;
 constexpr double kCoverSeconds = 5;
+
+constexpr double kNothingFound = std::numeric_limits<double>::infinity();
 
 constexpr const char* kNoFaster = "nothing can be gained: no faster than PyTorch end to end";
 constexpr const char* kNoFasterAsCalled =
@@ -233,14 +236,15 @@ class Optimizer::Run {
   // promise. The covers of all forms compete in confirm().
   void search_by_measuring(std::vector<CoverSearch*> left) {
     const Clock::time_point begin = Clock::now();
-    double shortest = std::numeric_limits<double>::infinity();
+    // What is slower than PyTorch is a result only if no PyTorch may be left.
+    double shortest = options_.verify.pure ? kNothingFound : result_.reference_seconds;
     const auto is_slow = [&](CoverSearch* search) { return search->hoped_seconds() > shortest; };
     std::vector<CoverSearch*> worth;
     while (!left.empty()) {
       CoverSearch& next = take_best(left);
       if (is_slow(&next)) continue;
       next.settle(limit(kSettleShare));
-      shortest = std::min(shortest, next.known_seconds());
+      shortest = std::min(shortest, found_seconds(next));
       worth.push_back(&next);
     }
     std::erase_if(worth, is_slow);
@@ -249,15 +253,35 @@ class Optimizer::Run {
     for (CoverSearch* search : worth) {
       if (is_slow(search)) continue;
       result_.stopped_early |= !search->refine(limit(search == worth.back() ? 1 : kRefineShare));
-      shortest = std::min(shortest, search->known_seconds());
+      shortest = std::min(shortest, found_seconds(*search));
     }
     // With nothing found, what is left of the budget is for fragments that are thought to be slow.
     for (CoverSearch& search : searches_) {
-      if (shortest < result_.reference_seconds) break;
+      if (options_.verify.pure || shortest < result_.reference_seconds) break;
       result_.stopped_early |= !search.try_unlikely(limit(1));
-      shortest = std::min(shortest, search.known_seconds());
+      shortest = std::min(shortest, found_seconds(search));
     }
     result_.search_seconds += since(begin);
+  }
+
+  // Returns the time of a form's best cover that may be a result. Without one, PyTorch's time for
+  // the form says nothing: a layout alone is no result.
+  double found_seconds(const CoverSearch& search) const {
+    double out = kNothingFound;
+    for (const CoverSearch::Cover& cover : search.covers()) {
+      if (has_share(search, cover)) out = std::min(out, search.seconds_of(cover));
+    }
+    return out;
+  }
+
+  // Whether the cover's kernels do as much of the work as a verdict asks for.
+  bool has_share(const CoverSearch& search, const CoverSearch::Cover& cover) const {
+    return options_.verify.without.contains("share") ||
+           coverage(reference_.task, spliced(search, cover)).share >= options_.verify.minimum_share;
+  }
+
+  static Task spliced(const CoverSearch& search, const CoverSearch::Cover& cover) {
+    return splice(search.program(), search.replacements(cover));
   }
 
   RecordRequest request_for(const std::string& python) const {
@@ -334,14 +358,11 @@ class Optimizer::Run {
   std::vector<Contender> contenders() const {
     std::vector<Contender> out;
     for (size_t i = 0; i < searches_.size(); ++i) {
-      for (CoverSearch::Cover& cover : searches_[i].covers()) out.push_back({i, std::move(cover)});
+      for (CoverSearch::Cover& cover : searches_[i].covers()) {
+        if (has_share(searches_[i], cover)) out.push_back({i, std::move(cover)});
+      }
     }
     return out;
-  }
-
-  Task spliced(const Contender& contender) const {
-    const CoverSearch& search = searches_[contender.search];
-    return splice(search.program(), search.replacements(contender.cover));
   }
 
   // Returns the contenders in the order of their times as whole programs, measured in one run.
@@ -357,7 +378,7 @@ class Optimizer::Run {
     request.tasks.push_back(reference_.id);
     std::vector<double> host;
     for (const Contender& contender : contenders) {
-      const Task program = spliced(contender);
+      const Task program = spliced(searches_[contender.search], contender.cover);
       host.push_back(host_seconds(program));
       request.tasks.push_back(owner_.executor_.load(program));
     }
@@ -387,7 +408,7 @@ class Optimizer::Run {
     Task optimized;
     std::string python;
     try {
-      optimized = spliced(contender);
+      optimized = spliced(searches_[contender.search], contender.cover);
       mark_premises(optimized);
       python = export_python(optimized, request_.text);
     } catch (const InputError& error) {

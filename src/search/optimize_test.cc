@@ -24,9 +24,10 @@ class MeasuredOnProcesses : public FormTest {
     const std::unique_ptr<Policy> teacher = make_teacher();
     return optimize(text, options, *teacher);
   }
-  OptimizeResult optimize(const std::string& text, OptimizeOptions options, Policy& policy) {
+  OptimizeResult optimize(const std::string& text, OptimizeOptions options, Policy& policy,
+                          bool measured = true) {
     text_ = text;
-    options.measure = true;
+    options.measure = measured;
     options.verify.seed = 7;
     Optimizer optimizer(
         machine_->pool, *executor_, policy, store_, machine_->profile,
@@ -120,6 +121,20 @@ TEST_F(MeasuredOnProcesses, WhatHasNoKernelsIsNamedWhereNoPyTorchMayBeLeft) {
   EXPECT_EQ(result.outcome, OptimizeResult::Outcome::kNothingGained);
   EXPECT_EQ(result.message, "no right kernels were found for cumsum");
   EXPECT_TRUE(result.finalists.empty());
+}
+
+TEST_F(MeasuredOnProcesses, WhatDoesTooLittleOfTheWorkIsNoFinalist) {
+  OptimizeOptions options;
+  Without policy("aten.matmul.default");
+  const std::string text =
+      model("        self.w = nn.Parameter(torch.randn(512, 512))\n",
+            "        return x @ self.w, torch.relu(x[:2] * 1.5) + 1\n", "512, 512");
+  const bool measured = false;  // by the model of time, fused steps are faster
+  const OptimizeResult result = optimize(text, options, policy, measured);
+  EXPECT_EQ(result.outcome, OptimizeResult::Outcome::kNothingGained);
+  EXPECT_EQ(result.message, "nothing can be gained: PyTorch's own kernels are kept");
+  EXPECT_TRUE(result.finalists.empty());
+  EXPECT_FALSE(result.attempts.empty());
 }
 
 // The teacher, once for each fragment of one step alone: its kernels are always k0, k1, ...

@@ -49,6 +49,12 @@ constexpr double kLeftToPyTorch = 1e6;
 // Added to right kernels that were never timed: any timed ones are cheaper.
 constexpr double kUntimed = 10;
 
+double sum_over(const std::vector<int>& steps, const std::vector<double>& seconds) {
+  double sum = 0;
+  for (int i : steps) sum += seconds[i];
+  return sum;
+}
+
 // Returns "silu mul" for "aten.silu.default" and "aten.mul.Tensor".
 std::string operator_names(const Program& program, const std::vector<int>& steps) {
   std::string names;
@@ -136,12 +142,6 @@ double CoverSearch::eager_seconds() const {
   return std::accumulate(step_seconds_.begin(), step_seconds_.end(), 0.0);
 }
 
-double CoverSearch::eager_seconds(const std::vector<int>& steps) const {
-  double sum = 0;
-  for (int i : steps) sum += step_seconds_[i];
-  return sum;
-}
-
 bool CoverSearch::offer_fragments(const SearchLimit& limit) {
   return offer(options_.max_steps, limit);
 }
@@ -175,7 +175,7 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
       if (!guess) continue;
       Candidate candidate;
       candidate.steps = fragments[i];
-      candidate.eager_seconds = eager_seconds(fragments[i]);
+      candidate.eager_seconds = sum_over(fragments[i], step_seconds_);
       candidate.seconds = candidate.guess = guess->seconds;
       candidate.family = guess->family;
       candidates_.push_back(std::move(candidate));
@@ -188,7 +188,7 @@ bool CoverSearch::offer(int max_steps, const SearchLimit& limit) {
 // Sets the candidate's times from those of its steps. Its kernels' time is PyTorch's time for the
 // steps less what the kernels saved in the run that timed both, so that covers stay comparable.
 void CoverSearch::price(Candidate& candidate) const {
-  candidate.eager_seconds = eager_seconds(candidate.steps);
+  candidate.eager_seconds = sum_over(candidate.steps, step_seconds_);
   if (candidate.best && evaluator_.measures()) {
     candidate.seconds = candidate.eager_seconds - candidate.best->saved;
   }

@@ -146,7 +146,6 @@ class CoverSearch {
   bool is_settled(const Candidate& candidate) const;
   Cover open(Trust trust) const;
   Cover best(Trust trust, double gap, double* seconds) const;
-  double eager_seconds(const std::vector<int>& steps) const;
 
   Form form_;
   Policy& policy_;
