@@ -79,7 +79,7 @@ optimize_models() {  # folder of results, models
     --minutes "${MINUTES:-1e9}" --store "$BUILD/store.sqlite" "${@:2}"
 }
 gather_examples() {  # as STEP.json, from a folder of results
-  "$PYTHON" bench/collect_examples.py "$2" "bench/gpu.sh $1" >"$out/$1.json"
+  "$PYTHON" bench/collect_examples.py "$2" "${BUDGET:+BUDGET=$BUDGET }bench/gpu.sh $1" >"$out/$1.json"
   (cd "$2" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/$1.tar.gz"
 }
 step_examples() {

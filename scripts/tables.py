@@ -78,11 +78,12 @@ def host_time() -> str:
     """The host's share of a call, from bench/h200/host_time.jsonl."""
     lines = ["| export | checks in | parameters | a call without its steps | a launch (arguments) | a call by launches | by a "
              "CUDA graph |", "|---|---|---|---|---|---|---|"]
-    for row in lines_of("bench/h200/host_time.jsonl"):
+    rows = lines_of("bench/h200/host_time.jsonl")
+    for row in rows:
         lines.append("| %s | %s | %d | %.1f us | %.1f us (%d) | %.0f us, %d launches | %.0f us |" % (
             row["export"], row["checks"], row["parameters"], row["call_us"], row["launch_us"], row["arguments"],
             row["launched_us"], row["launches"], row["graphed_us"]))
-    lines += ["", "The least of some runs. Host of an NVIDIA H200, torch 2.11.0+cu130, triton 3.6.0, commit 127f8e2. "
+    lines += ["", "The least of some runs. Host of an NVIDIA H200, torch 2.11.0+cu130, triton 3.6.0, commit " + rows[0]["commit"] + ". "
               "`bench/host_time.py --gpu --json`, without and with kernelwright_host."]
     return "\n".join(lines)
 
@@ -103,9 +104,9 @@ def headline() -> str:
 def examples() -> str:
     """Eager, torch.compile and ours on one H200, from bench/h200/examples.json."""
     runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
-    plain = {r["example"]: r for r in runs.get("plain_python", [])}
+    as_called = called("bench/h200/examples.json")
     lines = [
-        "| example | eager | torch.compile | Kernelwright | over eager | over torch.compile | in plain Python |",
+        "| example | eager | torch.compile | Kernelwright | over eager | over torch.compile | over eager, as Python calls them |",
         "|---|---|---|---|---|---|---|",
     ]
     product, count = 1.0, 0
@@ -122,7 +123,7 @@ def examples() -> str:
         compiled = verdict["speedup_compile"]
         if compiled:
             product, count = product * compiled["estimate"], count + 1
-        python = "%.2fx" % plain[name]["called"]["optimized"]["ratio"] if name in plain else "-"
+        python = "%.2fx" % as_called[name][0]["times"]["called"]["over_eager"] if name in as_called else "-"
         lines.append(
             "| %s | %s | %s | %s | %s | %s | %s |"
             % (name, cell("eager"), cell("torch.compile"), cell("candidate"),
