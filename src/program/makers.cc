@@ -1,6 +1,7 @@
 #include "program/makers.h"
 
 #include <algorithm>
+#include <array>
 #include <variant>
 
 #include "ops/operator.h"
@@ -17,6 +18,17 @@ bool is_contiguous(const Value& value) {
   return true;
 }
 
+// Attention and recurrent networks do. Where it is no plain 0, they may.
+bool drops_out(const AtenCall& call) {
+  const Arg* train = call.find("train");
+  if (train && train->v == decltype(train->v)(false)) return false;
+  return std::ranges::any_of(std::array{"dropout_p", "dropout"}, [&](const char* name) {
+    const Arg* share = call.find(name);
+    return share && share->v != decltype(share->v)(0.0) &&
+           share->v != decltype(share->v)(int64_t{0});
+  });
+}
+
 }  // namespace
 
 bool is_constant(const Step& step) {
@@ -24,10 +36,14 @@ bool is_constant(const Step& step) {
   return call && call->op == kConstant;
 }
 
+bool is_random(const AtenCall& call) {
+  const OperatorRow* row = find_operator(call.op);
+  return (row && row->cls == OpClass::kRandom) || drops_out(call);
+}
+
 bool is_random(const Step& step) {
   const auto* call = std::get_if<AtenCall>(&step);
-  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-  return row && row->cls == OpClass::kRandom;
+  return call && is_random(*call);
 }
 
 std::vector<bool> used_inputs(const Program& program) {

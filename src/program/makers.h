@@ -12,7 +12,9 @@ namespace kw {
 inline constexpr const char* kConstant = "kernelwright.constant.default";
 bool is_constant(const Step& step);
 
-// Returns whether a step reads the random generator.
+// Returns whether a step reads the random generator. Dropping out with probability 0, or outside of
+// training, does not.
+bool is_random(const AtenCall& call);
 bool is_random(const Step& step);
 
 // Returns, for each input of a program, whether steps or outputs use it.

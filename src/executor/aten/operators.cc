@@ -6,6 +6,7 @@
 #include "executor/aten/guarded_memory.h"
 #include "formats/base/error.h"
 #include "ops/operator.h"
+#include "program/makers.h"
 
 namespace kw::exec {
 namespace {
@@ -145,14 +146,6 @@ const c10::Type* strip_optional(const c10::TypePtr& type) {
   return type->castRaw<c10::OptionalType>()->getElementType().get();
 }
 
-bool has_dropout(const AtenCall& call) {
-  for (const char* name : {"dropout_p", "dropout", "p"}) {
-    const Arg* arg = call.find(name);
-    if (arg && is_number(*arg) && to_double(*arg) != 0) return true;
-  }
-  return false;
-}
-
 at::Tensor make_constant(const AtenCall& call, at::Device device) {
   const Arg *data = call.find("data"), *shape = call.find("shape"), *dtype = call.find("dtype");
   if (!data || !shape || !dtype || !std::holds_alternative<DType>(dtype->v)) {
@@ -233,14 +226,6 @@ bool makes_empty(const std::string& op) {
          std::find(kNames.begin(), kNames.end(), base_name(op)) != kNames.end();
 }
 
-bool reads_generator(const AtenCall& call) {
-  const OperatorRow* row = find_operator(call.op);
-  if (row && row->cls == OpClass::kRandom) return true;
-  const auto [name, overload] = dispatcher_name(call.op);
-  const auto handle = c10::Dispatcher::singleton().findSchema({name, overload});
-  return handle && handle->hasTag(at::Tag::nondeterministic_seeded) && has_dropout(call);
-}
-
 OperatorCall::OperatorCall(const AtenCall& call, at::Device device) {
   if (call.op == "kernelwright.constant.default") {
     constant_ = make_constant(call, device);
@@ -268,7 +253,7 @@ void OperatorCall::resolve(const AtenCall& call, at::Device device) {
   }
   if (used != call.args.size()) throw InputError(call.op + " has an argument outside its schema");
   check_writes(call, schema);
-  random_ = reads_generator(call);
+  random_ = is_random(call);
 }
 
 void OperatorCall::add_argument(const c10::Argument& argument, const Arg* arg, at::Device device) {

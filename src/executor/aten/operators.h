@@ -27,9 +27,6 @@ at::Scalar to_scalar(const Arg& arg);
 // initialise their results.
 bool makes_empty(const std::string& op);
 
-// Returns true if the call reads the random generator. A dropout with probability 0 does not.
-bool reads_generator(const AtenCall& call);
-
 class OperatorCall {
  public:
   // Throws InputError if there is no such operator, if an argument does not fit its schema, or if

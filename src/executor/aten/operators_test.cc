@@ -134,21 +134,6 @@ TEST(Operators, BrokenCallsAreInputErrors) {
   EXPECT_NO_THROW(make("aten.relu_.default", {{"self", v(0)}}, {0}));
 }
 
-TEST(Operators, KnowWhichReadTheGenerator) {
-  const auto random = [](const std::string& op, const Json& args) {
-    return reads_generator(call_from(op, args));
-  };
-  EXPECT_TRUE(random("aten.randn.default", {{"size", {2}}}));
-  EXPECT_TRUE(random("aten.uniform_.default", {{"self", v(0)}}));
-  EXPECT_TRUE(random("aten.native_dropout.default", {{"input", v(0)}, {"p", 0.5}}));
-  EXPECT_FALSE(random("aten.mul.Tensor", {{"self", v(0)}}));
-  const Json attention = {{"query", v(0)}, {"key", v(0)}, {"value", v(0)}};
-  EXPECT_FALSE(random("aten.scaled_dot_product_attention.default", attention));
-  Json dropping = attention;
-  dropping["dropout_p"] = 0.1;
-  EXPECT_TRUE(random("aten.scaled_dot_product_attention.default", dropping));
-}
-
 TEST(Operators, EmptyFamily) {
   for (const char* op : {"aten.empty.memory_format", "aten.empty_like.default",
                          "aten.new_empty.default", "aten.empty_strided.default",

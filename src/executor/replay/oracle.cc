@@ -4,6 +4,7 @@
 
 #include "executor/aten/backend.h"
 #include "executor/aten/operators.h"
+#include "program/makers.h"
 
 namespace kw::exec {
 namespace {
@@ -17,7 +18,7 @@ void widen(Arg& arg) {
 }
 
 void widen(AtenCall& call, const Program& program) {
-  if (reads_generator(call)) return;
+  if (is_random(call)) return;
   if (call.op == "aten.view.dtype") {
     const Arg* self = call.find("self");
     const Arg* dtype = call.find("dtype");

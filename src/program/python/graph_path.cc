@@ -1,7 +1,6 @@
 #include "program/python/graph_path.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <vector>
 
@@ -27,18 +26,6 @@ bool has_own_places(const Value& value, bool dense) {
   return true;
 }
 
-// Attention and recurrent networks draw where they drop something out.
-bool draws(const Step& step) {
-  if (is_random(step)) return true;
-  const auto* call = std::get_if<AtenCall>(&step);
-  if (!call) return false;
-  return std::ranges::any_of(std::array{"dropout_p", "dropout"}, [&](const char* name) {
-    const Arg* arg = call->find(name);
-    const double* share = arg ? std::get_if<double>(&arg->v) : nullptr;
-    return arg && !(share && *share == 0);
-  });
-}
-
 // torch.tensor() waits until its numbers are on the device, which a capture forbids.
 bool brings_numbers(const Step& step) {
   if (!is_constant(step)) return false;
@@ -51,7 +38,8 @@ bool brings_numbers(const Step& step) {
 std::string no_graph_because(const Task& task) {
   const Program& forward = task.forward;
   if (forward.steps.empty()) return "its forward has no steps";
-  if (std::ranges::any_of(forward.steps, draws)) return "its forward draws random numbers";
+  if (std::ranges::any_of(forward.steps, [](const Step& step) { return is_random(step); }))
+    return "its forward draws random numbers";
   if (std::ranges::any_of(forward.steps, brings_numbers)) {
     return "its forward makes tensors of numbers";
   }

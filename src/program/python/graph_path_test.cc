@@ -45,17 +45,6 @@ TEST(GraphPath, RandomNumbersGoByLaunches) {
   EXPECT_EQ(no_graph_because(task), "its forward draws random numbers");
 }
 
-TEST(GraphPath, DroppingOutDrawsNumbers) {
-  for (const char* name : {"dropout_p", "dropout"}) {
-    Task task = relu();
-    AtenCall& step = std::get<AtenCall>(task.forward.steps[0]);
-    step.args[name] = {0.0};
-    EXPECT_EQ(no_graph_because(task), "");
-    step.args[name] = {0.5};
-    EXPECT_EQ(no_graph_because(task), "its forward draws random numbers");
-  }
-}
-
 TEST(GraphPath, NumbersThatAreBroughtToTheDeviceWait) {
   Task task = relu();
   task.forward.values.push_back({DType::kFloat32, {1}, {1}, 0, 2});

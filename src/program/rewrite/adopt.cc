@@ -38,7 +38,9 @@ class Adopter {
 
   Adoption run() {
     out_.fault = inputs_fault();
-    if (out_.fault.empty() && std::ranges::any_of(candidate_.derive.steps, is_random)) {
+    if (out_.fault.empty() && std::ranges::any_of(candidate_.derive.steps, [](const Step& step) {
+          return is_random(step);
+        })) {
       out_.fault = "a random tensor of one call is used by the next";
     }
     if (!out_.fault.empty() || !find_state()) return std::move(out_);
