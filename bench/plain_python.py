@@ -5,10 +5,10 @@ torch.compile's own version of the original beside it.
 
 Builds Model and ModelNew under one seed, loads the original's state_dict into both, checks that the
 outputs agree (relative RMS of the difference), and times them with CUDA events, the L2 cache flushed
-between calls, interleaved: once as Python calls them, where a device that is faster than the host waits
-for launches, and once with the device held up until all is launched, which is what the device needs. Prints
-one JSON object for each file: for both ("called", "device") median milliseconds, and the median of the
-paired ratios of eager to optimized and to torch.compile (absent where it fails).
+between calls, interleaved. The device is held up until all is launched, so this is what the device needs;
+worker/calls.py times calls as Python makes them. Prints one JSON object for each file: median
+milliseconds ("device"), and the median of the paired ratios of eager to optimized and to torch.compile
+(absent where it fails).
 """
 
 import importlib.util
@@ -38,14 +38,13 @@ def relative_rms(a: torch.Tensor, b: torch.Tensor) -> float:
     return float(((a - b).square().mean().sqrt() / scale).item()) if scale > 0 else float((a - b).abs().max())
 
 
-def time_all(contestants: dict, inputs: list, flush: torch.Tensor, held_up: bool) -> dict:
+def time_all(contestants: dict, inputs: list, flush: torch.Tensor) -> dict:
     times = {name: [] for name in contestants}
     for _ in range(ROUNDS):
         for name, model in contestants.items():
             flush.zero_()
             start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            if held_up:
-                torch.cuda._sleep(HOLD_CYCLES)
+            torch.cuda._sleep(HOLD_CYCLES)
             start.record()
             model(*inputs)
             end.record()
@@ -81,10 +80,9 @@ def measure(path: Path) -> dict:
             contestants["compile"] = compiled
         except Exception as error:
             print("%s: torch.compile: %.200s" % (path.parent.name, error), file=sys.stderr)
-        called = time_all(contestants, inputs, flush, held_up=False)
-        device = time_all(contestants, inputs, flush, held_up=True)
+        device = time_all(contestants, inputs, flush)
     torch.compiler.reset()
-    return {"example": path.parent.name, "difference_rms": difference, "called": called, "device": device}
+    return {"example": path.parent.name, "difference_rms": difference, "device": device}
 
 
 if __name__ == "__main__":
