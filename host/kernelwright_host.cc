@@ -114,6 +114,18 @@ PyObject* same_sizes(PyObject*, PyObject* args) {
   });
 }
 
+PyObject* same_dicts(PyObject*, PyObject* args) {
+  PyObject *owners, *dicts;
+  if (!PyArg_ParseTuple(args, "OO", &owners, &dicts)) return nullptr;
+  static PyObject* const name = PyUnicode_InternFromString("__dict__");
+  return all(owners, dicts, [](PyObject* owner, PyObject* dict, Py_ssize_t) {
+    PyObject* found = PyObject_GetAttr(owner, name);
+    if (!found) return -1;
+    Py_DECREF(found);
+    return int(found == dict);
+  });
+}
+
 PyObject* same_types(PyObject*, PyObject* args) {
   PyObject *parts, *types;
   if (!PyArg_ParseTuple(args, "OO", &parts, &types)) return nullptr;
@@ -242,12 +254,13 @@ struct TensorMap {
   Py_ssize_t rank;
   uint64_t sizes[kMostDimensions], strides[kMostDimensions];
   unsigned box[kMostDimensions];
+  bool is_encoded;
   void* base;
   alignas(64) unsigned char bytes[128];  // a CUtensorMap
 
   // 0, or the driver's error.
   int point_to(void* address) {
-    if (address == base) return 0;
+    if (is_encoded && address == base) return 0;
     uint64_t bytes_apart[kMostDimensions];  // but the dense one's
     for (Py_ssize_t i = 1; i < rank; ++i) bytes_apart[i - 1] = strides[i] * element_bytes;
     const unsigned steps[kMostDimensions] = {1, 1, 1, 1, 1};
@@ -256,7 +269,8 @@ struct TensorMap {
     const int error =
         driver().encode(bytes, type, static_cast<unsigned>(rank), address, sizes, bytes_apart, box,
                         steps, kNoInterleave, swizzle, kPromoteTo128Bytes, kFillWithZeros);
-    if (error == 0) base = address;
+    is_encoded = error == 0;
+    base = address;
     return error;
   }
 };
@@ -378,23 +392,20 @@ bool put_parameter(char kind, PyObject* arg, void* out) {
   return !PyErr_Occurred();
 }
 
-// A tensor that the kernel reads by a map: the map, its sizes, and its strides. False with an
-// exception set.
-bool put_described(TensorMap& map, PyObject* arg, Parameters& out) {
+// A tensor that the kernel reads by a map: the map, its sizes, and its strides. Returns the
+// driver's error; -1 with an exception set.
+int put_described(TensorMap& map, PyObject* arg, Parameters& out) {
   if (!THPVariable_CheckExact(arg)) {
     PyErr_SetString(PyExc_TypeError, "no tensor for a descriptor");
-    return false;
+    return -1;
   }
-  if (const int error = map.point_to(THPVariable_Unpack(arg).data_ptr())) {
-    raise("cuTensorMapEncodeTiled", error);
-    return false;
-  }
+  if (const int error = map.point_to(THPVariable_Unpack(arg).data_ptr())) return error;
   Parameters::Map& copy = out.maps[out.used_maps++];
   std::memcpy(copy.bytes, map.bytes, sizeof map.bytes);
   out.places[out.used++] = &copy;
   for (Py_ssize_t i = map.rank; i-- > 0;) out.put(map.sizes[i]);
   for (Py_ssize_t i = map.rank; i-- > 0;) out.put(map.strides[i]);
-  return true;
+  return 0;
 }
 
 PyObject* launch(PyObject*, PyObject* const* given, Py_ssize_t count) {
@@ -420,10 +431,14 @@ PyObject* launch(PyObject*, PyObject* const* given, Py_ssize_t count) {
         PyErr_SetString(PyExc_TypeError, "too few arguments");
         return nullptr;
       }
-      const bool is_put =
-          kind == 'D' ? put_described(kernel->maps[parameters.used_maps], args[i], parameters)
-                      : put_parameter(kind, args[i], parameters.next());
-      if (!is_put) return nullptr;
+      if (kind != 'D') {
+        if (!put_parameter(kind, args[i], parameters.next())) return nullptr;
+        continue;
+      }
+      const int error = put_described(kernel->maps[parameters.used_maps], args[i], parameters);
+      if (error == kInvalidContext) Py_RETURN_FALSE;
+      if (error > 0) return raise("cuTensorMapEncodeTiled", error);
+      if (error < 0) return nullptr;
     }
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
@@ -450,6 +465,7 @@ PyMethodDef functions[] = {
      "same_items(owners, keys, found): owner[key] is found, for each."},
     {"same_keys", same_keys, METH_VARARGS,
      "same_keys(tables, keys): the keys of each dict are those of a tuple, in their order."},
+    {"same_dicts", same_dicts, METH_VARARGS, "same_dicts(owners, dicts): owner.__dict__ is dict."},
     {"same_sizes", same_sizes, METH_VARARGS, "same_sizes(owners, sizes): len(owner) == size."},
     {"same_types", same_types, METH_VARARGS, "same_types(parts, types): type(part) is type."},
     {"traits", traits, METH_O,

@@ -127,22 +127,22 @@ FIXED = {
     "_kw_described": ["5dac4b8ed28f7b1e"],
     "_kw_change": ["c121add78b256890"],
     "_kw_kept": ["2673857a28175d3f"],
-    "_kw_Host": ["9f562e617d8da434"],
+    "_kw_Host": ["0ab5e8871832dc89"],
     "_kw_found_host": ["dd440b8be51cbb7b"],
     "_kw_modes": ["63ac09f7bb4d7432"],
     "_kw_Call": ["417df3e1630cec4a"],
-    "_kw_Bound": ["b4f933dae6138000", "e383e074aaff8a4b"],
+    "_kw_Bound": ["b2c2d72d74e4d8a9", "3063a75caa3840ea"],
     "_kw_graph_settings": ["e4a6de82a69cfd03"],
     "_kw_found_settings": ["8b7ee5f9b99cea3c"],
     "_kw_numerics": ["4065d767ebc9d20f"],
     "_kw_is_watched": ["8c28bdc1e7dc34b0"],
     "_kw_seconds": ["d1767300cb3c9852"],
     "_kw_Cuda": ["f4080d0887b826ad"],
-    "_kw_Graph": ["13b2701b5cdc8294"],
-    "_kw_Graphs": ["07921897de1a9b0d"],
+    "_kw_Graph": ["ca8b521cd8398680"],
+    "_kw_Graphs": ["1b8da7ec5b357fef"],
     "_kw_Made": ["038e0c9a1b161f74"],
     "_kw_are_tables": [],
-    "_kw_Launch": ["426552e368de7ed1"],
+    "_kw_Launch": ["8ce240ee35eee2d6"],
 }
 GRAPHS = {"_kw_graph_settings", "_kw_found_settings", "_kw_is_watched", "_kw_Cuda", "_kw_numerics", "_kw_seconds", "_kw_Graph", "_kw_Graphs"}
 # What one of these is followed by.
@@ -158,18 +158,20 @@ def _kw_original(self, args, kwargs, why):
     return super().forward(*args, **kwargs)
 """
 GRAPHED = ["""
-def NAME(self, wanted=True, copies=True, limit=None):
+def _kw_graphed_by(self, wanted=True, copies=True, limit=None):
     "..."
     self.__dict__["_kw_graphed"] = _kw_graph_settings(wanted, copies, limit)
     self.__dict__.pop("_kw_bound", None)
     return self
 """, """
-def NAME(self, wanted=True, copies=True, limit=None):
+def _kw_graphed_by(self, wanted=True, copies=True, limit=None):
     "..."
     if wanted:
         _kw_warnings.warn("...")
     return self
 """]
+NAMED = """if not hasattr(%s, 'graphed'):
+    ModelNew.graphed = ModelNew._kw_graphed_by"""
 KNOWN = """
 bound, call = (self.__dict__.get("_kw_bound"), None)
 if bound is not None and not torch.compiler.is_compiling():
@@ -745,11 +747,11 @@ def check_class(node, kernels, launches):
     derived = [methods.pop(0)] if names[:1] == ["_kw_derived"] else []
     for method in derived:
         check_derived(method, kernels, launches)
-    need([method.name for method in methods if method.name not in ("graphed", "_kw_graphed_by")]
-         == ["_kw_original", "_kw_bind", "_kw_steps", "forward"] and len(methods) == 5, node)
+    need([method.name for method in methods]
+         == ["_kw_original", "_kw_bind", "_kw_steps", "_kw_graphed_by", "forward"], node)
     original, bind, steps, graphed, forward = methods
     need(same(original, ORIGINAL), original)
-    need(any(same(graphed, text.replace("NAME", graphed.name)) for text in GRAPHED), graphed)
+    need(any(same(graphed, text) for text in GRAPHED), graphed)
     arguments = [s.targets[0].id for s in forward.body if Steps({}).binding(s)]
     check_forward(forward, *check_steps(steps, kernels, launches, arguments, check_bind(bind, arguments)))
 
@@ -818,8 +820,9 @@ def check(reference, python):
     del rest[2:4]
     need(_without_texts(rest[2]) in map(_parsed_without_texts, misfits), rest[2])
     lines = python.split("\n")
-    need(isinstance(rest[-1], ast.ClassDef), rest[-1])
-    model = rest.pop()
+    named, model = rest.pop(), rest.pop()
+    need(isinstance(model, ast.ClassDef) and len(model.bases) == 1, model)
+    need(ast.unparse(named) == NAMED % ast.unparse(model.bases[0]), named)
     helpers = rest[3:]
     launches = []
     for name, hashes in FIXED.items():

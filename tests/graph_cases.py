@@ -9,6 +9,7 @@ import concurrent.futures
 import copy
 import gc
 import pickle
+import threading
 import warnings
 import weakref
 
@@ -360,6 +361,23 @@ def test_graphs_that_take_too_much_memory(case):
         check(case)
     check(case)
     assert case.replays == 0 and case.export.__dict__["_kw_bound"].graphs.pool is None, "its memory goes"
+
+
+def test_who_is_warned_may_call_the_model(case, monkeypatch):
+    case.export.graphed(limit=0)
+    seen = []
+    monkeypatch.setattr(warnings, "showwarning", lambda message, *_: seen.append((str(message), check(case))))
+
+    def calls():
+        with torch.no_grad():  # which is each thread's own
+            check(case)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        thread = threading.Thread(target=calls, daemon=True)
+        thread.start()
+        thread.join(60)
+    assert not thread.is_alive() and len(seen) == 1 and "0 are allowed" in seen[0][0]
 
 
 def test_graphs_are_for_repeated_calls_where_the_host_is_late(case, monkeypatch):

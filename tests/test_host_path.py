@@ -223,7 +223,32 @@ def _reparametrize(model):
     torch.nn.utils.parametrize.register_parametrization(model.layers[2], "weight", torch.nn.Identity())
 
 
+def _another_attribute(owner):
+    """As many attributes as before."""
+    def change(model):
+        owner(model).note = 1
+        call(model)
+        del owner(model).note
+        owner(model).helper = abs
+    return change
+
+
+def _another_dict(name):
+    def change(model):
+        setattr(model.layers[2], name, type(getattr(model.layers[2], name))(getattr(model.layers[2], name)))
+    return change
+
+
 CHANGES = {
+    "a module's state": lambda model: model.layers[2].__setstate__(model.layers[3].__dict__.copy()),
+    "a module's attributes": lambda model: model.layers[2].__dict__.update(model.layers[3].__dict__),
+    "a module's __dict__": _another_dict("__dict__"),
+    "a dict of parameters": _another_dict("_parameters"), "a dict of buffers": _another_dict("_buffers"),
+    "a dict of hooks": _another_dict("_forward_hooks"),
+    "a dict of modules": lambda model: setattr(model.layers, "_modules", dict(model.layers._modules)),
+    "the model's dict of modules": lambda model: setattr(model, "_modules", dict(model._modules)),
+    "another attribute of a module": _another_attribute(lambda model: model.layers[2]),
+    "another attribute of the model": _another_attribute(lambda model: model),
     "another parameter": _assign, "another parameter's memory": _data, "another layout": _data_of_another_layout,
     "another module": _replace, "a parameter that was gone": _delete, "a parametrization": _reparametrize,
     "a copy of all memory": lambda model: model._apply(torch.clone),
@@ -241,6 +266,22 @@ def test_a_changed_model_is_judged_again(export, change):
     before = export.binds
     call(model)
     assert export.binds == before + 1
+
+
+def test_what_is_called_graphed_in_a_model_stays(folder, tmp_path):
+    text = (folder / "optimized.py").read_text()
+    (tmp_path / "optimized.py").write_text(text.replace("class Model(nn.Module):", "class Model(nn.Module):\n    graphed = 5"))
+    own = load(tmp_path / "optimized.py", "own_graphed")
+    model = own.ModelNew()
+    assert model.graphed == 5 and model._kw_graphed_by() is model
+    assert load(folder / "optimized.py", "no_graphed").ModelNew.graphed.__name__ == "_kw_graphed_by"
+
+
+def test_settings_that_may_change_in_place_are_judged_in_each_call(export):
+    fixed = export._kw_Bound.is_fixed
+    assert all(map(fixed, [1, 2.5, "a", None, (1, (2, "b")), torch.float32, abs]))
+    partial = functools.partial(torch.clamp, min=1)
+    assert not any(map(fixed, [partial, (1, (partial, 2))]))
 
 
 def test_numbers_that_change_in_place_need_no_other_judgement(export):

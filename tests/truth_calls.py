@@ -107,7 +107,7 @@ class Run:
         self.seed(seed)
         with torch.device(self.device):
             model = class_(*self.reference.get_init_inputs()).to(self.device)
-        choose = getattr(model, "_kw_graphed_by", None) or getattr(model, "graphed", None)
+        choose = getattr(model, "_kw_graphed_by", None)
         if class_ is self.export.ModelNew and choose is not None:  # absent where nothing was gained
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # some can be no graph

@@ -61,9 +61,11 @@ class Address:
         return self._number != 0
 
     def __repr__(self):
+        self._recorder.compares_addresses = True  # as texts they may be compared
         return repr(self._number)
 
     def __format__(self, how):
+        self._recorder.compares_addresses = True
         return format(self._number, how)
 
     def __getattr__(self, name):

@@ -34,12 +34,10 @@ constexpr const char* kTables = "a table of the model was changed";
 // The class: each part is some lines of it.
 class ModuleWriter {
  public:
-  // `graphed` is the name of the method that chooses CUDA graphs.
-  ModuleWriter(const Task& task, std::string graphed)
+  explicit ModuleWriter(const Task& task)
       : task_(task),
         forward_(exported(task, task.forward)),
         memory_(task),
-        graphed_(std::move(graphed)),
         no_graph_(no_graph_because(task)) {
     forward_.launch_by(launches_, "where");
     asks_state_ = !task_.derive.outputs.empty() ||
@@ -68,7 +66,7 @@ class ModuleWriter {
 
 )py";
     out += bind() + "\n" + steps() + "\n";
-    return out + graphed_method(no_graph_, graphed_) + forward();
+    return out + graphed_method(no_graph_) + forward() + graphed_name(cls);
   }
 
   // What the class uses: a function that lays tensors out, what is made once, tables, launches.
@@ -350,7 +348,7 @@ class ModuleWriter {
   std::string find_state_, bind_arguments_;  // statements that name what forward's inputs are
   std::string guarded_, expected_;           // names of tensors, what they must be
   std::vector<std::string> checks_;          // conditions on the other arguments
-  std::string graphed_, no_graph_;  // why there may be no CUDA graph; empty where there may be
+  std::string no_graph_;     // why there may be no CUDA graph; empty where there may be
   bool asks_state_ = false;  // whether something is derived from the state, or asked of it alone
 };
 
@@ -361,9 +359,7 @@ std::string export_python(const Task& original, const std::string& user_source) 
   Task task = canonical(original);
   SliceWriter slices(user_source);
   for (Kernel& kernel : task.kernels) slices.add(kernel);
-  // A name of the model's own stays.
-  const bool is_taken = user_source.find("graphed") != std::string::npos;
-  ModuleWriter writer(task, is_taken ? "_kw_graphed_by" : "graphed");
+  ModuleWriter writer(task);
   const std::string module = writer.text();
   return user_source + (user_source.ends_with("\n") ? "" : "\n") +
          "\n\n# ---- Written by Kernelwright. Needs torch and triton, and what the model imports. "

@@ -204,6 +204,8 @@ class _kw_Graph:
     def replay(self, arguments, stream, copies):
         for there, x in zip(self.given, arguments):
             there.copy_(x)
+        if not arguments:  # PyTorch has called nothing yet that gives a new thread CUDA's context
+            torch.cuda.current_stream().query()
         self.cuda.launch(self.made, stream)
         return tuple([t.clone() if copies else t.detach() for t in self.results])
 
@@ -220,6 +222,7 @@ class _kw_Graphs:
         self.seen, self.graphs = {}, {}  # by the call's id; a graph may be False
         self.pool = self.side = None  # where graphs are captured
         self.bytes = 0  # of the pool, as it grew
+        self.why = ""  # there is no graph
         self.last = self.stream = self.done = None  # where the replay before was, and its end
 
     def __del__(self):
@@ -248,6 +251,9 @@ class _kw_Graphs:
                             self.pool, self.bytes = None, 0  # gives its memory back
                 if graph and graph.numerics == _kw_numerics():
                     return self.replayed(graph, arguments, where)
+            if self.why and not self.settings["warned"]:  # outside of the lock: it may call the model
+                self.settings["warned"] = True
+                _kw_warnings.warn("ModelNew: calls go by launches, because there is no CUDA graph: " + self.why)
         return model._kw_steps(call.tensors, where, *arguments)
 
     def replayed(self, graph, arguments, where):
@@ -324,15 +330,13 @@ class _kw_Graphs:
         return count
 
     def refused(self, why):
-        if not self.settings["warned"]:
-            self.settings["warned"] = True
-            _kw_warnings.warn("ModelNew: calls go by launches, because there is no CUDA graph: " + why)
+        self.why = why
         return False
 )py";
 }
 
-std::string graphed_method(const std::string& refused, const std::string& name) {
-  std::string out = "    def " + name + R"py((self, wanted=True, copies=True, limit=None):
+std::string graphed_method(const std::string& refused) {
+  std::string out = R"py(    def _kw_graphed_by(self, wanted=True, copies=True, limit=None):
         """Chooses how the steps run, and returns the model. As CUDA graphs from the next call on (True),
         by launches (False), or by what is faster after a few equal calls (None, as at first).
         Results are copies, or, without `copies`, are overwritten by a later call. Graphs take at
@@ -347,6 +351,12 @@ std::string graphed_method(const std::string& refused, const std::string& name) 
         self.__dict__.pop("_kw_bound", None)
         return self
 
+)py";
+}
+
+std::string graphed_name(const std::string& base) {
+  return "\n\nif not hasattr(" + base + R"py(, "graphed"):  # what is the model's own stays
+    ModelNew.graphed = ModelNew._kw_graphed_by
 )py";
 }
 

@@ -16,8 +16,9 @@ std::string no_graph_because(const Task& task);
 // The classes _kw_Graph and _kw_Graphs.
 std::string graph_classes();
 
-// The method with which a user chooses between graphs and launches. `refused` is
-// no_graph_because(); `name` is what it is called.
-std::string graphed_method(const std::string& refused, const std::string& name);
+// The method with which a user chooses between graphs and launches, and the statement that calls it
+// `graphed` where the class `base` has nothing of this name. `refused` is no_graph_because().
+std::string graphed_method(const std::string& refused);
+std::string graphed_name(const std::string& base);
 
 }  // namespace kw

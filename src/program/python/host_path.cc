@@ -49,21 +49,20 @@ class _kw_Launch:
         wants = "global_scratch_size", "profile_scratch_size", "launch_pdl", "launch_cooperative_grid"
         if any(getattr(of, name, 0) for name in wants) or getattr(of, "num_ctas", 1) != 1:
             return None
-        maps = self.maps(getattr(of, "tensordesc_meta", None) or ())
-        if len(maps) != len(self.descriptors):
-            return None
         types = list(map(str, compiled.src.signature.values()))
         kinds = [self.kinds.get(kind, {"*": "P", "t": "D"}.get(kind[0])) or "?" for kind in types]
-        return made(compiled.function, self.grid, 32 * of.num_warps, of.shared, "".join(kinds), maps)
+        try:
+            maps = self.maps(of.tensordesc_meta) if self.descriptors else []
+            return made(compiled.function, self.grid, 32 * of.num_warps, of.shared, "".join(kinds), maps)
+        except (ImportError, AttributeError, LookupError, OverflowError, TypeError, ValueError):
+            return None  # another Triton says it otherwise
 
     def maps(self, metas):
-        """What the driver is told of tensors for the TMA. Empty where Triton tells it more."""
-        if any(meta["fp4_padded"] for meta in metas):
-            return ()
-        try:
-            from triton.backends.nvidia.driver import TMA_DTYPE_DEVICE_TO_HOST as types
-        except ImportError:
-            return ()
+        """What the driver is told of tensors for the TMA. ValueError where Triton tells it more."""
+        from triton.backends.nvidia.driver import TMA_DTYPE_DEVICE_TO_HOST as types
+
+        if len(metas) != len(self.descriptors) or any(meta["fp4_padded"] for meta in metas):
+            raise ValueError
         return [
             (types[meta["elem_type"]], meta["elem_size"], meta["swizzle"], meta["block_size"], shape, strides)
             for meta, (_, shape, strides, _) in zip(metas, self.descriptors.values())
@@ -104,6 +103,10 @@ class _kw_Host:
     @staticmethod
     def same_keys(tables, keys):
         return list(map(tuple, tables)) == keys
+
+    @staticmethod
+    def same_dicts(owners, dicts):
+        return all(map(_kw_operator.is_, map(vars, owners), dicts))
 
     @staticmethod
     def same_sizes(owners, sizes):
@@ -241,27 +244,32 @@ class _kw_Bound:
             ends.append(owner)
         if not all(end is tensor for end, tensor in zip(ends, state)):
             return False
-        self.tables, self.sizes, self.hooks, absent, self.own_absent = [], [], [], [], []
         modules = ends[len(ends) - len(modules) :]
+        if not all(map(self.is_fixed, ends[len(state) : len(ends) - len(modules)])):
+            return False
         self.parts = [owner for owner in modules if owner is not model]
         self.kinds = list(map(type, self.parts))
+        self.owners, self.tables, self.lists, absent, self.own_absent = [], [], [], [], []
         for owner, (*_, told) in zip(modules, model._kw_modules):
             if isinstance(owner, torch.jit.ScriptModule):
                 return False  # its attributes are computed when they are asked
             if isinstance(owner, (dict, list, tuple)):
-                (self.tables if isinstance(owner, dict) else self.sizes).append(owner)
+                (self.tables if isinstance(owner, dict) else self.lists).append(owner)
                 continue
-            self.tables.append(owner._modules)
-            self.sizes += [owner._parameters, owner._buffers]
+            inner, kept = ["_modules", "_parameters", "_buffers"], owner.__dict__
             gone = [key for key, *value in told if not value]
             if owner is model:
                 self.own_absent = gone
             else:
-                absent += [(owner.__dict__, key) for key in gone]
-                self.sizes.append(owner.__dict__)
-                self.hooks += [owner._forward_hooks, owner._forward_pre_hooks]
-        self.keys_of, self.counts = list(map(tuple, self.tables)), list(map(len, self.sizes))
-        self.hooked = list(map(tuple, self.hooks))
+                inner += ["_forward_hooks", "_forward_pre_hooks"]
+                absent += [(kept, key) for key in gone]
+                self.owners.append(owner)
+                self.tables.append(kept)
+            for key in inner:
+                places[id(kept), key] = kept, key, kept[key]
+                self.tables.append(kept[key])
+        self.dicts = list(map(vars, self.owners))
+        self.keys_of, self.counts = list(map(tuple, self.tables)), list(map(len, self.lists))
         own = model.__dict__  # not held, or the model would hold itself
         own.setdefault("_kw_warned", False)
 )py";
@@ -271,7 +279,7 @@ class _kw_Bound:
 )py";
   }
   return out + R"py(        places = places.values()
-        self.own_count = len(own) + ("_kw_bound" not in own)
+        self.own_names = [tuple(own) if "_kw_bound" in own else (*own, "_kw_bound")]
         self.own_keys = [key for kept, key, _ in places if kept is own]
         self.own_found = [found for kept, _, found in places if kept is own]
         self.absent_in, self.absent = [kept for kept, _ in absent], [key for _, key in absent]
@@ -287,6 +295,13 @@ class _kw_Bound:
             return False
         return True
 
+    @staticmethod
+    def is_fixed(value):
+        """Whether a setting that is the same object is the same. A partial function may be changed."""
+        if isinstance(value, tuple):
+            return all(map(_kw_Bound.is_fixed, value))
+        return not isinstance(value, _kw_functools.partial)
+
     def holds(self, model):
         """True when a call finds the model as it was judged."""
         try:
@@ -294,14 +309,14 @@ class _kw_Bound:
             return (
                 self.model() is model
                 and all(map(_kw_operator.is_, map(own.__getitem__, self.own_keys), self.own_found))
-                and len(own) == self.own_count
+                and _kw_host.same_keys([own], self.own_names)
                 and own.keys().isdisjoint(self.own_absent)
                 and not any(map(_kw_operator.contains, self.absent_in, self.absent))
+                and _kw_host.same_dicts(self.owners, self.dicts)
                 and _kw_host.same_items(self.kept, self.keys, self.found)
                 and _kw_host.same_types(self.parts, self.kinds)
                 and _kw_host.same_keys(self.tables, self.keys_of)
-                and _kw_host.same_sizes(self.sizes, self.counts)
-                and _kw_host.same_keys(self.hooks, self.hooked)
+                and _kw_host.same_sizes(self.lists, self.counts)
                 and _kw_host.places(self.state) == self.places
                 and _kw_host.versions(self.versioned) == self.versions
             )
