@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "formats/base/error.h"
 #include "program/python/export.h"
@@ -217,7 +218,7 @@ class Optimizer::Run {
     for (CoverSearch& search : searches_) left.push_back(&search);
     if (evaluator_.measures()) {
       search_by_measuring(std::move(left));
-      if (!confirm()) say_why_nothing();
+      if (!confirm() && (options_.verify.pure || !try_unlikely())) say_why_nothing();
       return;
     }
     // If times are modelled, a form is searched only if nothing came of those before it.
@@ -255,18 +256,25 @@ class Optimizer::Run {
       result_.stopped_early |= !search->refine(limit(search == worth.back() ? 1 : kRefineShare));
       shortest = std::min(shortest, found_seconds(*search));
     }
-    // With nothing found, what is left of the budget is for fragments that are thought to be slow.
-    for (CoverSearch& search : searches_) {
-      if (options_.verify.pure || shortest < result_.reference_seconds) break;
-      result_.stopped_early |= !search.try_unlikely(limit(1));
-      shortest = std::min(shortest, found_seconds(search));
-    }
     result_.search_seconds += since(begin);
+  }
+
+  // With nothing found, what is left of the budget is for fragments that are thought to be slow.
+  // Returns whether a cover was taken.
+  bool try_unlikely() {
+    for (CoverSearch& search : searches_) {
+      const Clock::time_point begin = Clock::now();
+      result_.stopped_early |= !search.try_unlikely(limit(1));
+      result_.search_seconds += since(begin);
+      if (found_seconds(search) < result_.reference_seconds && confirm()) return true;
+    }
+    return false;
   }
 
   // Returns the time of a form's best cover that may be a result. Without one, PyTorch's time for
   // the form says nothing: a layout alone is no result.
   double found_seconds(const CoverSearch& search) const {
+    if (options_.verify.pure) return search.known_seconds();
     double out = kNothingFound;
     for (const CoverSearch::Cover& cover : search.covers()) {
       if (has_share(search, cover)) out = std::min(out, search.seconds_of(cover));
@@ -274,10 +282,16 @@ class Optimizer::Run {
     return out;
   }
 
-  // Whether the cover's kernels do as much of the work as a verdict asks for.
+  // Whether the cover's kernels do as much of the work as a verdict asks for. True for what cannot
+  // be put together: try_cover() says why.
   bool has_share(const CoverSearch& search, const CoverSearch::Cover& cover) const {
-    return options_.verify.without.contains("share") ||
-           coverage(reference_.task, spliced(search, cover)).share >= options_.verify.minimum_share;
+    if (options_.verify.without.contains("share")) return true;
+    try {
+      const double share = coverage(reference_.task, spliced(search, cover)).share;
+      return share >= options_.verify.minimum_share;
+    } catch (const InputError&) {
+      return true;
+    }
   }
 
   static Task spliced(const CoverSearch& search, const CoverSearch::Cover& cover) {
@@ -322,10 +336,11 @@ class Optimizer::Run {
       }
       found = contenders();
       if (found.empty()) return false;
-      for (CoverSearch& search : searches_) {
-        const std::vector<CoverSearch::Cover> covers = search.covers();
-        if (covers.empty()) continue;
-        search.drop_weakest(covers.front(), "the whole program failed with it: " + result_.message);
+      size_t last = searches_.size();
+      for (const Contender& contender : found) {  // the best of each form
+        if (std::exchange(last, contender.search) == contender.search) continue;
+        searches_[contender.search].drop_weakest(
+            contender.cover, "the whole program failed with it: " + result_.message);
       }
     }
   }

@@ -344,8 +344,14 @@ answer = [(x.data_ptr(), x.shape)] == [(x.view(-1).data_ptr(), x.shape)] and x.d
 """
 
 
+AS_TEXTS = ["answer = str(x.data_ptr()) == str(x.view(-1).data_ptr())",
+            "answer = f'{x.data_ptr():x}' == f'{x.view(-1).data_ptr():x}'",
+            "answer = '%s' % x.data_ptr() == '%s' % x.view(-1).data_ptr()"]
+
+
 @pytest.mark.parametrize("body,aligned,compared", [(ADDRESSES, True, None), (COMPARED, None, True),
-                                                   (FOUND_AGAIN, None, None)])
+                                                   (FOUND_AGAIN, None, None),
+                                                   *((body, None, True) for body in AS_TEXTS)])
 def test_addresses_may_be_compared_and_their_alignment_is_noted(client, tools, body, aligned, compared):
     """The body says the same of PyTorch's addresses, which are multiples of 64."""
     known = {"x": torch.empty(16, 8), "torch": torch}
