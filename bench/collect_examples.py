@@ -8,8 +8,6 @@ lets a run of some examples replace those in kept results; each says its commit.
 """
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,8 +18,9 @@ def replace(kept_path: str, new_path: str) -> None:
     if kept["environment"] != new["environment"]:
         sys.exit("%s is of another machine or versions: %s" % (new_path, new["environment"]))
     kept["examples"].update(new["examples"])
-    plain = {r["example"]: r for r in kept["plain_python"] + new["plain_python"]}
-    kept["plain_python"] = sorted(plain.values(), key=lambda r: r["example"])
+    if "plain_python" in new:
+        plain = {r["example"]: r for r in kept.get("plain_python", []) + new["plain_python"]}
+        kept["plain_python"] = sorted(plain.values(), key=lambda r: r["example"])
     Path(kept_path).write_text(json.dumps(kept, indent=1) + "\n")
 
 
@@ -29,9 +28,7 @@ def collect(folder: Path, command: str) -> None:
     import torch
     import triton
 
-    commit = os.environ.get("COMMIT") or subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    out = {"command": command, "examples": {}, "plain_python": []}
+    out = {"command": command, "examples": {}}
     for path in sorted(folder.glob("*.json")):
         value = json.loads(path.read_text() or "null")
         if path.stem == "plain":
@@ -45,7 +42,6 @@ def collect(folder: Path, command: str) -> None:
                 again = json.loads(warm.read_text())
                 value["warm"] = {k: again[k] for k in
                                  ("outcome", "search_seconds", "total_seconds", "phase_seconds")}
-            value["commit"] = commit
             out["examples"][path.stem] = value
     out["environment"] = {
         "device": torch.cuda.get_device_name(0),

@@ -76,23 +76,28 @@ step_families() {
 # Models (of EXAMPLES, where it is set; results of the others stay) against eager and torch.compile, by all GPUs.
 optimize_models() {  # folder of results, models
   "$PYTHON" bench/optimize_models.py "$BUILD/kernelwright" --out "$1" --gpus "$(gpus)" --budget "${BUDGET:-90s}" \
-    --minutes "${MINUTES:-1e9}" --store "$BUILD/store.sqlite" "${@:2}"
+    --minutes "${MINUTES:-1e9}" --store "$BUILD/store.sqlite" \
+    --commit "${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null)}" "${@:2}"
 }
 gather_examples() {  # as STEP.json, from a folder of results
-  "$PYTHON" bench/collect_examples.py "$2" "${BUDGET:+BUDGET=$BUDGET }bench/gpu.sh $1" >"$out/$1.json"
+  "$PYTHON" bench/collect_examples.py "$2" "${BUDGET:+BUDGET=$BUDGET }bench/gpu.sh $1" >"$out/$1.part" || return
+  mv "$out/$1.part" "$out/$1.json"
   (cd "$2" && tar czf - ./*/optimized.py ./*/report.html ./*/verdict.json) >"$out/$1.tar.gz"
 }
 step_examples() {
   local code=0
+  rm -rf "$BUILD/results/warm"  # of other results
   # shellcheck disable=SC2086
   optimize_models "$BUILD/results" ${EXAMPLES:-examples/*.py} || code=1
   gather_examples examples "$BUILD/results" && return $code
 }
-step_largest() {  # the same of the model of each family of kernels that takes eager PyTorch longest
+# The same of the model of each family of kernels that takes eager PyTorch longest (LARGEST: some of their files).
+step_largest() {
   local code=0
+  rm -rf "$BUILD/largest-models"
   "$PYTHON" bench/families.py --largest bench/h200/families.json --keep "$BUILD/largest-models" || return
   # shellcheck disable=SC2086
-  optimize_models "$BUILD/largest" ${EXAMPLES:-"$BUILD"/largest-models/*.py} || code=1
+  optimize_models "$BUILD/largest" ${LARGEST:-"$BUILD"/largest-models/*.py} || code=1
   gather_examples largest "$BUILD/largest" && return $code
 }
 
