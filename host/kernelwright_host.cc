@@ -114,6 +114,32 @@ PyObject* same_sizes(PyObject*, PyObject* args) {
   });
 }
 
+// The versions of dicts (PEP 509), of which each change makes another; no two dicts have the same.
+// Python 3.13 and later have none.
+PyObject* stamp(PyObject*, PyObject* dicts) {
+#if PY_VERSION_HEX < 0x030D0000
+  const Items items(dicts);
+  if (PyErr_Occurred()) return nullptr;
+  PyObject* out = PyBytes_FromStringAndSize(nullptr, items.size() * 8);
+  if (!out) return nullptr;
+  char* end = PyBytes_AS_STRING(out);
+  for (Py_ssize_t i = 0; i < items.size(); ++i, end += 8) {
+    if (!PyDict_CheckExact(items[i])) {  // others may change in ways that are not counted
+      Py_DECREF(out);
+      Py_RETURN_NONE;
+    }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    const uint64_t version = reinterpret_cast<PyDictObject*>(items[i])->ma_version_tag;
+#pragma GCC diagnostic pop
+    std::memcpy(end, &version, sizeof version);
+  }
+  return out;
+#else
+  Py_RETURN_NONE;
+#endif
+}
+
 PyObject* same_dicts(PyObject*, PyObject* args) {
   PyObject *owners, *dicts;
   if (!PyArg_ParseTuple(args, "OO", &owners, &dicts)) return nullptr;
@@ -465,6 +491,9 @@ PyMethodDef functions[] = {
      "same_items(owners, keys, found): owner[key] is found, for each."},
     {"same_keys", same_keys, METH_VARARGS,
      "same_keys(tables, keys): the keys of each dict are those of a tuple, in their order."},
+    {"stamp", stamp, METH_O,
+     "stamp(dicts): bytes that are others after each change of a dict. None where Python counts "
+     "none."},
     {"same_dicts", same_dicts, METH_VARARGS, "same_dicts(owners, dicts): owner.__dict__ is dict."},
     {"same_sizes", same_sizes, METH_VARARGS, "same_sizes(owners, sizes): len(owner) == size."},
     {"same_types", same_types, METH_VARARGS, "same_types(parts, types): type(part) is type."},

@@ -268,6 +268,18 @@ def test_a_changed_model_is_judged_again(export, change):
     assert export.binds == before + 1
 
 
+def test_attributes_that_nobody_asks_for_may_change(export):
+    model = export.ModelNew()
+    for part in (model, model.layers, model.layers[2]):
+        part.note = 1
+    call(model)
+    for number in range(3):
+        for part in (model, model.layers, model.layers[2]):
+            part.note = object()
+        call(model)
+    assert export.binds == 1
+
+
 def test_what_is_called_graphed_in_a_model_stays(folder, tmp_path):
     text = (folder / "optimized.py").read_text()
     (tmp_path / "optimized.py").write_text(text.replace("class Model(nn.Module):", "class Model(nn.Module):\n    graphed = 5"))

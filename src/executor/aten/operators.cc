@@ -32,11 +32,6 @@ int64_t to_int(const Arg& arg) {
   throw InputError("expected an integer");
 }
 
-bool is_number(const Arg& arg) {
-  return std::holds_alternative<int64_t>(arg.v) || std::holds_alternative<double>(arg.v) ||
-         std::holds_alternative<bool>(arg.v);
-}
-
 // Returns a number as a tensor, for a schema that requires one. It takes part in type promotion as
 // a Python number does.
 at::Tensor wrapped_number(const Arg& arg) {

@@ -105,6 +105,11 @@ class _kw_Host:
         return list(map(tuple, tables)) == keys
 
     @staticmethod
+    def stamp(dicts):
+        """What is another after each change of these dicts; None if that is not known."""
+        return None
+
+    @staticmethod
     def same_dicts(owners, dicts):
         return all(map(_kw_operator.is_, map(vars, owners), dicts))
 
@@ -249,27 +254,22 @@ class _kw_Bound:
             return False
         self.parts = [owner for owner in modules if owner is not model]
         self.kinds = list(map(type, self.parts))
-        self.owners, self.tables, self.lists, absent, self.own_absent = [], [], [], [], []
-        for owner, (*_, told) in zip(modules, model._kw_modules):
+        self.owners, tables, self.lists = [], [], []
+        for owner in modules:
             if isinstance(owner, torch.jit.ScriptModule):
                 return False  # its attributes are computed when they are asked
             if isinstance(owner, (dict, list, tuple)):
-                (self.tables if isinstance(owner, dict) else self.lists).append(owner)
+                (tables if isinstance(owner, dict) else self.lists).append(owner)
                 continue
             inner, kept = ["_modules", "_parameters", "_buffers"], owner.__dict__
-            gone = [key for key, *value in told if not value]
-            if owner is model:
-                self.own_absent = gone
-            else:
+            if owner is not model:
                 inner += ["_forward_hooks", "_forward_pre_hooks"]
-                absent += [(kept, key) for key in gone]
                 self.owners.append(owner)
-                self.tables.append(kept)
+                tables.append(kept)
             for key in inner:
                 places[id(kept), key] = kept, key, kept[key]
-                self.tables.append(kept[key])
-        self.dicts = list(map(vars, self.owners))
-        self.keys_of, self.counts = list(map(tuple, self.tables)), list(map(len, self.lists))
+                tables.append(kept[key])
+        self.dicts, self.counts = list(map(vars, self.owners)), list(map(len, self.lists))
         own = model.__dict__  # not held, or the model would hold itself
         own.setdefault("_kw_warned", False)
 )py";
@@ -282,9 +282,17 @@ class _kw_Bound:
         self.own_names = [tuple(own) if "_kw_bound" in own else (*own, "_kw_bound")]
         self.own_keys = [key for kept, key, _ in places if kept is own]
         self.own_found = [found for kept, _, found in places if kept is own]
-        self.absent_in, self.absent = [kept for kept, _ in absent], [key for _, key in absent]
-        apart = [place for place in places if place[0] is not own]
-        self.kept, self.keys, self.found = ([place[i] for place in apart] for i in range(3))
+        # Dicts say by one number that they are as they were; those of other classes, and lists, do not.
+        self.stamped, self.stamp = [table for table in tables if type(table) is dict], None
+        exact = set(map(id, self.stamped))
+        self.plain, self.others = (
+            self.contents(
+                [table for table in tables if (id(table) in exact) is is_exact],
+                [(kept, key, found) for kept, key, found in places
+                 if kept is not own and (id(kept) in exact) is is_exact],
+            )
+            for is_exact in (True, False)
+        )
         self.model = _kw_weakref.ref(model)
         self.state, self.versioned = state, versioned
         self.held = [t.detach() for t in versioned]  # or others may get their addresses
@@ -293,6 +301,25 @@ class _kw_Bound:
             self.versions = _kw_host.versions(versioned)
         except RuntimeError:  # inference tensors count no versions
             return False
+        return True
+
+    @staticmethod
+    def contents(tables, places):
+        """What has_contents() is given."""
+        kept, keys, found = ([place[i] for place in places] for i in range(3))
+        return tables, list(map(tuple, tables)), kept, keys, found
+
+    @staticmethod
+    def has_contents(tables, keys_of, kept, keys, found):
+        return _kw_host.same_items(kept, keys, found) and _kw_host.same_keys(tables, keys_of)
+
+    def has_plain_contents(self):
+        stamp = _kw_host.stamp(self.stamped)
+        if stamp is not None and stamp == self.stamp:
+            return True
+        if not self.has_contents(*self.plain):
+            return False
+        self.stamp = stamp
         return True
 
     @staticmethod
@@ -310,13 +337,11 @@ class _kw_Bound:
                 self.model() is model
                 and all(map(_kw_operator.is_, map(own.__getitem__, self.own_keys), self.own_found))
                 and _kw_host.same_keys([own], self.own_names)
-                and own.keys().isdisjoint(self.own_absent)
-                and not any(map(_kw_operator.contains, self.absent_in, self.absent))
                 and _kw_host.same_dicts(self.owners, self.dicts)
-                and _kw_host.same_items(self.kept, self.keys, self.found)
                 and _kw_host.same_types(self.parts, self.kinds)
-                and _kw_host.same_keys(self.tables, self.keys_of)
                 and _kw_host.same_sizes(self.lists, self.counts)
+                and self.has_contents(*self.others)
+                and self.has_plain_contents()
                 and _kw_host.places(self.state) == self.places
                 and _kw_host.versions(self.versioned) == self.versions
             )
