@@ -1,6 +1,7 @@
 """The package of host/: its checks say what those in an export say in Python, and its launches give the driver what
 Triton would. A library that writes down what it is given stands for the driver."""
 
+import collections
 import ctypes
 import random
 import struct
@@ -87,6 +88,36 @@ def test_both_see_the_same_changes(both):
                 continue  # Python's map ends with the shortest
             assert differs(python) == differs(cpp), (what, name)
             assert what != "nothing" or not differs(cpp)
+
+
+DICT_CHANGES = {
+    "another value": lambda d: d.__setitem__("a", object()), "a key more": lambda d: d.__setitem__("c", 1),
+    "a key less": lambda d: d.pop("a"), "another order": lambda d: d.__setitem__("a", d.pop("a")),
+    "no keys": lambda d: d.clear(), "an update": lambda d: d.update(a=object()), "popitem": lambda d: d.popitem(),
+    "setdefault": lambda d: d.setdefault("c", 2), "or": lambda d: d.__ior__({"b": object()}),
+}
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="this Python has no versions of dicts")
+def test_a_stamp_is_another_after_each_change(both):
+    dicts = [{"a": 1, "b": 2} for _ in range(20)] + [vars(torch.nn.Linear(2, 2))]
+    stamp = both[1].stamp(dicts)
+    assert both[1].stamp(list(dicts)) == stamp
+    for name, change in DICT_CHANGES.items():
+        dicts[7].update(a=1, b=2)
+        before = both[1].stamp(dicts)
+        change(dicts[7])
+        assert both[1].stamp(dicts) != before, name
+    module = torch.nn.Linear(2, 2)
+    dicts = [vars(module)]
+    for change in (lambda: setattr(module, "note", 1), lambda: setattr(module, "note", 2), module.eval,
+                   lambda: delattr(module, "note")):
+        before = both[1].stamp(dicts)
+        change()
+        assert both[1].stamp(dicts) != before
+    dicts[0] = dict(dicts[0])
+    assert both[1].stamp(dicts) != before
+    assert both[1].stamp([{}, collections.OrderedDict()]) is None and both[0].stamp([{}]) is None
 
 
 BASE = torch.randn(64)
