@@ -56,7 +56,7 @@ TEST(BaselinesOnProcesses, CallsAreTimedInAProcessOfTheirOwn) {
       "def get_inputs():\n    return [torch.randn(3)]\n\n\ndef get_init_inputs():\n    return []\n";
   const std::string faster =
       model +
-      "\n\nclass ModelNew(Model):\n    def graphed(self, wanted):\n        return self\n\n"
+      "\n\nclass ModelNew(Model):\n    def _kw_graphed_by(self, wanted):\n        return self\n\n"
       "    def forward(self, x):\n        return x + 1\n";
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "calls";
   std::filesystem::create_directories(folder);
