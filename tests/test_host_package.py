@@ -90,6 +90,14 @@ def test_both_see_the_same_changes(both):
             assert what != "nothing" or not differs(cpp)
 
 
+def test_ordered_dicts_have_keys_too(both):
+    Ordered = collections.OrderedDict
+    for host in both:
+        for table, keys, same in ((Ordered(), (), True), (Ordered(a=1), (), False), (Ordered(), ("a",), False),
+                                  (Ordered(a=1, b=2), ("a", "b"), True), (Ordered(b=2, a=1), ("a", "b"), False)):
+            assert host.same_keys([table], [keys]) is same, (table, keys)
+
+
 DICT_CHANGES = {
     "another value": lambda d: d.__setitem__("a", object()), "a key more": lambda d: d.__setitem__("c", 1),
     "a key less": lambda d: d.pop("a"), "another order": lambda d: d.__setitem__("a", d.pop("a")),
