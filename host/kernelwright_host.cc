@@ -295,7 +295,6 @@ struct TensorMap {
     for (Py_ssize_t i = 1; i < rank; ++i) bytes_apart[i - 1] = strides[i] * element_bytes;
     const unsigned steps[kMostDimensions] = {1, 1, 1, 1, 1};
     constexpr int kNoInterleave = 0, kPromoteTo128Bytes = 2, kFillWithZeros = 0;
-    base = nullptr;
     const int error =
         driver().encode(bytes, type, static_cast<unsigned>(rank), address, sizes, bytes_apart, box,
                         steps, kNoInterleave, swizzle, kPromoteTo128Bytes, kFillWithZeros);

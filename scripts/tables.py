@@ -18,6 +18,9 @@ from pathlib import Path
 import check_arrows
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+from optimize_models import PEERS, over_best  # noqa: E402  (the folder comes first)
+
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/results.md", "docs/performance.md", "docs/timing.md",
              "docs/real-kernels.md", "docs/recording.md",
              "docs/numerics-runs.md", "docs/synthesis.md", "docs/learning.md", "docs/metrics.md",
@@ -32,16 +35,6 @@ def ratio(interval):
 
 def lines_of(path):
     return [json.loads(line) for line in (ROOT / path).read_text().splitlines()]
-
-
-PEERS = {"eager": "eager", "compile": "torch.compile", "reduce_overhead": "its reduce-overhead"}
-
-
-def over_best(calls):
-    """How much faster optimized.py is, as called, than the fastest of the original's."""
-    times = calls["times"]
-    best = min((name for name in PEERS if name in times), key=lambda name: times[name]["wall"])
-    return times["called"]["over_eager"] / times[best]["over_eager"], best
 
 
 def called(path):
