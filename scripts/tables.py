@@ -76,7 +76,8 @@ def host_time() -> str:
         lines.append("| %s | %s | %d | %.1f us | %.1f us (%d) | %.0f us, %d launches | %.0f us |" % (
             row["export"], row["checks"], row["parameters"], row["call_us"], row["launch_us"], row["arguments"],
             row["launched_us"], row["launches"], row["graphed_us"]))
-    lines += ["", "The least of some runs. Host of an NVIDIA H200, torch 2.11.0+cu130, triton 3.6.0, commit " + rows[0]["commit"] + ". "
+    commits = " and ".join(sorted({row["commit"] for row in rows}))
+    lines += ["", "The least of some runs. Host of an NVIDIA H200, torch 2.11.0+cu130, triton 3.6.0, commit " + commits + ". "
               "`bench/host_time.py --gpu --json`, without and with kernelwright_host."]
     return "\n".join(lines)
 
