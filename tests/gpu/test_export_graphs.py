@@ -27,7 +27,7 @@ class Case:
         self.module = load(folder / "optimized.py", "graphs_export")
         self.export, self.reference = self.module.ModelNew().cuda(), self.module.Model().cuda()
         self.reference.load_state_dict(self.export.state_dict())
-        self.x, self.limit_of_graphs = self.random(8, 16), 100 << 20
+        self.x, self.limit_of_graphs = self.random(8, 16), 60 << 20
         self.captures = self.replays = 0
         cuda, case = type(self.module._kw_cuda), self
 
