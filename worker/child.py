@@ -1,4 +1,8 @@
-"""One job in a child of the zygote: sandbox on, one request in, one reply out."""
+"""A child of the zygote: sandbox on, one request in, one reply out.
+
+A request may ask the child to stay, for further ones of its kind. That is for jobs which run
+nothing that their source says: no code could wait in the child for the next.
+"""
 
 import gc
 import json
@@ -12,6 +16,8 @@ import companion
 import frames
 import jail
 from refusal import Refused, one_line
+
+STAYING = ("interpret",)
 
 
 def confine(job_fd, limits, own_pid_namespace):
@@ -50,6 +56,16 @@ def serve(job_fd, limits, own_pid_namespace):
     if companion.is_wanted(message):
         message["companion"] = companion.start(job_fd)
     layers += restrict(message)
+    kind = message.get("kind")
+    while answer(sock, layers, message, blobs, fds) and kind in STAYING and message.get("stay"):
+        message, blobs, fds = frames.receive(sock)
+        if message.get("kind") != kind:  # it has given up what other kinds need
+            raise frames.FrameError("a child that stays serves one kind of job")
+    sock.shutdown(socket.SHUT_WR)
+
+
+def answer(sock, layers, message, blobs, fds):
+    """Sends a job's reply. Whether it is done."""
     try:
         reply, blobs = run(message, blobs, fds)
     except Refused as refusal:
@@ -62,7 +78,7 @@ def serve(job_fd, limits, own_pid_namespace):
             one_line(error), os.path.basename(where.filename), where.lineno)}, []
     reply["sandbox"] = layers
     frames.send(sock, reply, blobs)
-    sock.shutdown(socket.SHUT_WR)
+    return reply["status"] == "ok"
 
 
 def record_own(message, model):
@@ -97,6 +113,9 @@ def run(message, blobs, fds):
         with tempfile.TemporaryDirectory() as folder:  # nobody else's cache
             os.environ["TRITON_CACHE_DIR"] = folder
             return compiler.compile_kernels(message)
+    if kind == "lower":
+        import interpreter
+        return interpreter.lower(message), []
     if kind == "interpret":
         import interpreter
         return interpreter.interpret(message, fds), []

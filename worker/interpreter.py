@@ -1,11 +1,13 @@
-"""The `interpret` job: one launch of a slice on CPU buffers that are given as memory descriptors.
+"""The jobs that run a kernel on the CPU.
 
-Triton's own front end turns the slice into TTIR, which machine.py runs. Compared with Triton's
-interpreter this executes the operations and types that the compiler would lower, knows bfloat16 and
-libdevice, checks every address, and runs many program instances at once.
+`lower`: Triton's own front end turns a slice into TTIR. `interpret`: machine.py runs one launch of
+TTIR on buffers that are given as memory descriptors. Compared with Triton's interpreter this
+executes the operations and types that the compiler would lower, knows bfloat16 and libdevice,
+checks every address, and runs many program instances at once.
 """
 
 import mmap
+import os
 
 import numpy as np
 from triton._C.libtriton import ir
@@ -29,17 +31,23 @@ _DESCRIPTOR_FLAGS = sum(name in TensorDescriptor.__dataclass_fields__
                         for name in ("padding", "round_f32_to_tf32"))
 
 
+def lower(request):
+    """The reply to a lower request, or Refused."""
+    return {"status": "ok", "ttir": front_end(request["kernel"], request["slice"])}
+
+
 def interpret(request, fds):
     """The reply to an interpret request, or Refused. The buffers hold the result."""
     kernel = request["kernel"]
     arrays = [_map(fd, buffer) for fd, buffer in zip(fds, request["buffers"])]
+    for fd in fds:
+        os.close(fd)  # what is mapped stays
     if len(arrays) != len(request["buffers"]):
         raise Refused("unsupported", "a buffer without its descriptor")
     arguments = launch_arguments(kernel, request)
     grid = [int(n) for n in request["grid"]]
     try:
-        text = front_end(kernel, request["slice"])
-        Machine(text, kernel["name"], Memory(arrays)).launch(grid, arguments)
+        Machine(request["ttir"], kernel["name"], Memory(arrays)).launch(grid, arguments)
     except OutOfBounds as error:
         raise Refused("raised", "kernel %s touches memory outside its arguments: %s"
                       % (kernel["name"], error)) from None

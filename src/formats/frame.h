@@ -31,6 +31,8 @@ class FrameParser {
   // The next whole frame, or nothing yet. InputError when the bytes cannot be a frame or a limit
   // is passed; the parser must not be used after that.
   std::optional<Frame> next();
+  // Returns whether no bytes are left behind the last frame.
+  bool empty() const { return buffer_.empty(); }
 
  private:
   // Where the parts of the frame at the buffer's start lie.

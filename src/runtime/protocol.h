@@ -141,13 +141,15 @@ struct TrialReport : Reply {
   Side fault = Side::kNone;  // of kFailed and kNotJudged
   std::string difference;    // for people: the first thing that made a bool below false
   std::vector<OutputErrors> outputs;
-  bool inputs_unchanged = true;    // candidate left its inputs as they were
-  bool guards_intact = true;       // bytes around every buffer
-  bool buffers_equal = true;       // buffers the reference updates agree after the call
-  bool passes_zeros = false;       // an all-zero answer would be within tolerance: degenerate
-  bool passes_stale = false;       // the answer to other inputs would pass
-  bool no_launch_changes = true;   // with all launches no-ops, some output changes
-  std::vector<int> idle_launches;  // forward step indices whose omission changes no output
+  bool inputs_unchanged = true;   // candidate left its inputs as they were
+  bool guards_intact = true;      // bytes around every buffer
+  bool buffers_equal = true;      // buffers the reference updates agree after the call
+  bool passes_zeros = false;      // an all-zero answer would be within tolerance: degenerate
+  bool passes_stale = false;      // the answer to other inputs would pass
+  bool no_launch_changes = true;  // with all launches no-ops, some output changes
+  // Forward step indices whose omission changes no output. Of more than 16 launches, only 16 that
+  // are spread over the program are tried, and more only if none of these matters.
+  std::vector<int> idle_launches;
   double seconds = 0;
   // What the seconds were spent on: "draw" (inputs and parameters), "candidate", "noop" (calls
   // without launches), "reference: ..." (each of its runs, and its errors), "compare", "keep".

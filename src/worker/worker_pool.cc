@@ -34,9 +34,14 @@ constexpr milliseconds kChildExitPatience{1000};  // from a closed socket to the
 constexpr size_t kReplyChunk = size_t{256} << 10;
 constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starve the others
 
+// So that none uses up its limit of processor time (worker/jail.py).
+constexpr milliseconds kChildLife{60000};
+
 // A child at work, or about to be forked.
 struct Running {
   uint64_t id = 0;
+  uint64_t child = 0;  // the id of the first job that it had
+  bool stays = false;
   milliseconds allowance{0};
   std::string limit_flag;  // of WorkerConfig
   UniqueFd socket;
@@ -45,6 +50,7 @@ struct Running {
   uint64_t received = 0;
   UniqueFd pidfd;       // none until the zygote has forked it
   bool closed = false;  // its socket has ended; only its exit is awaited
+  Clock::time_point born = Clock::now();
   Clock::time_point started = Clock::now();
   Deadline deadline;  // of the present phase: fork, work, exit
 };
@@ -117,6 +123,7 @@ class WorkerPool::Impl {
       : config_(std::move(config)), shared_(shared), lent_(std::move(lent)) {}
   ~Impl() {
     for (Running& job : running_) end_child(job);
+    for (Running& child : staying_) end_child(child);
   }
 
   void start() {
@@ -193,14 +200,18 @@ class WorkerPool::Impl {
     if (job.pidfd) kill_pidfd(job.pidfd.get());
   }
 
-  // Every way a job can end leads through here. The child is killed in any case: one that has
-  // answered has nothing left to do. One that is yet to be forked dies when the zygote names it.
+  // Every way a job can end leads through here. The child is killed: one that has answered has
+  // nothing left to do. One that is yet to be forked dies when the zygote names it.
   void finish(Iterator job, JobResult result) {
-    end_child(*job);
     result.id = job->id;
     result.seconds = std::chrono::duration<double>(Clock::now() - job->started).count();
+    if (job->stays && result.ok() && !job->closed && job->reply.empty()) {
+      staying_.splice(staying_.end(), running_, job);
+    } else {
+      end_child(*job);
+      running_.erase(job);
+    }
     finished_.push_back(std::move(result));
-    running_.erase(job);
   }
 
   void dispatch() {
@@ -219,11 +230,15 @@ class WorkerPool::Impl {
   }
 
   void begin(uint64_t id, const Job& job) {
+    const bool stays = job.request.json.value("stay", false);
+    if (stays && begin_again(id, job)) return;
     auto [ours, theirs] = socket_pair(SOCK_STREAM);
     set_nonblocking(ours.get());
     FrameLimits limits;
     limits.bytes = std::max(limits.bytes, config_.reply_bytes);
     running_.push_back(Running{.id = id,
+                               .child = id,
+                               .stays = stays,
                                .allowance = job.deadline,
                                .limit_flag = limit_flag(job),
                                .socket = std::move(ours),
@@ -233,9 +248,34 @@ class WorkerPool::Impl {
     if (!zygote_->send_job(id, theirs.get(), config_.memory_bytes)) bury_zygote();
   }
 
+  // With a child that has stayed. False if none is fit for it.
+  bool begin_again(uint64_t id, const Job& job) {
+    while (!staying_.empty() && !is_fit(staying_.front())) {
+      end_child(staying_.front());
+      staying_.pop_front();
+    }
+    if (staying_.empty()) return false;
+    running_.splice(running_.end(), staying_, staying_.begin());
+    Running& child = running_.back();
+    child.id = id;
+    child.allowance = job.deadline;
+    child.request = FrameWriter(job.request, job.fds);
+    child.received = 0;
+    child.started = Clock::now();
+    child.deadline = deadline_in(job.deadline);
+    return true;
+  }
+
+  static bool is_fit(const Running& child) {
+    char byte = 0;
+    const bool silent = ::recv(child.socket.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+    return silent && Clock::now() - child.born < kChildLife;
+  }
+
   // The zygote is gone, and every child with it.
   void bury_zygote() {
     const std::string message = "the worker's parent process " + zygote_->obituary();
+    staying_.clear();
     while (!running_.empty()) finish(running_.begin(), ending(Status::kFailed, message));
     zygote_.reset();
   }
@@ -310,7 +350,13 @@ class WorkerPool::Impl {
 
   void hear_zygote() {
     while (auto report = zygote_->receive()) {
-      auto job = find(report->job);
+      const auto is_it = [&](const Running& each) { return each.child == report->job; };
+      if (const auto idle = std::ranges::find_if(staying_, is_it); idle != staying_.end()) {
+        idle->pidfd = std::move(report->pidfd);
+        if (!idle->pidfd) staying_.erase(idle);  // it has ended
+        continue;
+      }
+      const auto job = std::ranges::find_if(running_, is_it);
       if (report->kind == ZygoteReport::Kind::kStarted) {
         if (job == running_.end()) {
           kill_pidfd(report->pidfd.get());  // ended before it began (cancelled)
@@ -362,6 +408,7 @@ class WorkerPool::Impl {
   uint64_t last_id_ = 0;
   std::deque<Queued> queue_;
   std::list<Running> running_;
+  std::list<Running> staying_;  // children without a job
   std::deque<JobResult> finished_;
   Clock::time_point served_ = Clock::now();  // when jobs were last looked after
 };

@@ -54,6 +54,11 @@ def frame(message, blobs=()):
 def serve(sock, limits):
     if limits["memory_bytes"] == 666:
         os._exit(7)  # without reading
+    while serve_one(sock, limits):
+        pass
+    os._exit(0)
+
+def serve_one(sock, limits):
     first, fds = receive(sock, 1)
     head = first + exactly(sock, 15)
     _, size, count, _ = struct.unpack("<IIII", head)
@@ -64,8 +69,8 @@ def serve(sock, limits):
     if do == "ok":
         for fd in fds:
             os.write(fd, b"hello")
-        sock.sendall(frame({"status": "ok", "echo": request, "limits": limits, "args": args},
-                           blobs))
+        sock.sendall(frame({"status": "ok", "echo": request, "limits": limits, "args": args,
+                            "pid": os.getpid()}, blobs))
     elif do == "reply":
         sock.sendall(frame(request["reply"]))
     elif do == "pieces":
@@ -105,7 +110,13 @@ def serve(sock, limits):
         signal.pause()
     elif do == "shutdown":  # as if the zygote had died
         control.shutdown(socket.SHUT_RDWR)
-    os._exit(0)
+    elif do == "babble":  # says more than it was asked
+        sock.sendall(2 * frame({"status": "ok", "pid": os.getpid()}))
+    elif do == "leave":
+        sock.sendall(frame({"status": "ok", "pid": os.getpid()}))
+        sock.close()  # before the descriptors of the job
+        os._exit(0)
+    return request.get("stay")
 
 control.send(json.dumps({"ready": True, "python": "fake", "pid": os.getpid(), "sandbox": [
     {"name": "inner", "active": True, "detail": ""}]}).encode())
@@ -177,6 +188,58 @@ TEST_F(WorkerPoolOnProcesses, CarriesRequestBlobsAndDescriptors) {
   EXPECT_EQ(pool.versions(), Json({{"python", "fake"}, {"pid", pool.versions()["pid"]}}));
   EXPECT_EQ(pool.sandbox().front().name, "user namespace");
   EXPECT_EQ(pool.sandbox().back().name, "inner");
+}
+
+TEST_F(WorkerPoolOnProcesses, AChildStaysIfItsRequestAsksForThat) {
+  WorkerPool pool(config());
+  const auto pid_of = [&](const std::string& what, bool stays = true) {
+    const JobResult result = pool.run(job({{"do", what}, {"stay", stays}}));
+    EXPECT_TRUE(result.ok()) << what << ": " << result.message;
+    return result.reply.json.value("pid", 0);
+  };
+  const int first = pid_of("ok");
+  UniqueFd memory(::memfd_create("test", 0));
+  Job request = job({{"do", "ok"}, {"stay", true}});
+  request.request.blobs = {std::string(300000, 'x')};
+  request.fds = {memory.get()};
+  const JobResult result = pool.run(request);
+  ASSERT_TRUE(result.ok()) << result.message;
+  EXPECT_EQ(result.reply.json["pid"], first);
+  EXPECT_EQ(result.reply.blobs, request.request.blobs);
+  char text[6] = {};
+  EXPECT_EQ(::pread(memory.get(), text, 5, 0), 5);
+
+  EXPECT_NE(pid_of("ok", false), first);  // others have their own
+  EXPECT_EQ(pid_of("ok"), first);
+  // It goes with the first job that it does not answer well, and once it says what nobody asked.
+  const Json refused = {{"status", "refused"},
+                        {"code", "raised"},
+                        {"message", "m"},
+                        {"file", nullptr},
+                        {"line", nullptr}};
+  EXPECT_EQ(pool.run(job({{"do", "reply"}, {"stay", true}, {"reply", refused}})).status,
+            Status::kRefused);
+  const int second = pid_of("ok");
+  EXPECT_NE(second, first);
+  EXPECT_EQ(pool.run(job({{"do", "exit"}, {"code", 3}, {"stay", true}})).status, Status::kKilled);
+  const int third = pid_of("babble");
+  EXPECT_NE(third, second);
+  const int fourth = pid_of("ok");
+  EXPECT_NE(fourth, third);
+  EXPECT_EQ(pool.run(job({{"do", "hang"}, {"stay", true}}, milliseconds(100))).status,
+            Status::kTimeout);
+  // One that has ended meanwhile is not used.
+  int fds[2];
+  ASSERT_EQ(::pipe2(fds, O_CLOEXEC), 0);
+  UniqueFd reading(fds[0]), writing(fds[1]);
+  Job leaves = job({{"do", "leave"}, {"stay", true}});
+  leaves.fds = {writing.get()};
+  const JobResult left = pool.run(leaves);
+  ASSERT_TRUE(left.ok()) << left.message;
+  writing.reset();
+  pollfd entry{reading.get(), POLLIN, 0};  // ends when the child's copy is gone
+  ASSERT_EQ(::poll(&entry, 1, 10000), 1);
+  EXPECT_NE(pid_of("ok"), left.reply.json["pid"]);
 }
 
 TEST_F(WorkerPoolOnProcesses, RefusalsAndFailuresAreTakenApart) {

@@ -15,6 +15,8 @@
 
 namespace kw {
 
+// A request with "stay": true asks its child to serve further ones (worker/child.py says of which
+// kind). All jobs of a pool that ask for it are of one kind.
 struct Job {
   Frame request;
   std::vector<int> fds;                       // attached; borrowed until the job ends

@@ -3,9 +3,11 @@
 import mmap
 import os
 
+import frames
 import numpy as np
 import pytest
 import torch
+from conftest import ended
 
 import replay
 
@@ -111,7 +113,9 @@ def interpret(client, entry, step, values):
             fds.append(fd)
         args.append({"buffer": buffers[storage.data_ptr()], "dtype": str(tensor.dtype)[6:],
                      "offset": tensor.storage_offset() * tensor.element_size()})
-    reply, _ = client.run({"kind": "interpret", "slice": entry["slice"], "kernel": entry["kernel"],
+    lowered, _ = client.run({"kind": "lower", "slice": entry["slice"], "kernel": entry["kernel"]})
+    assert lowered["status"] == "ok", lowered
+    reply, _ = client.run({"kind": "interpret", "ttir": lowered["ttir"], "kernel": entry["kernel"],
                            "grid": step["grid"], "args": args,
                            "buffers": [{"bytes": len(view)} for view, _ in shared.values()]},
                           fds=fds)
@@ -213,6 +217,45 @@ def test_access_outside_a_buffer_is_found(built, client):
     reply = interpret(client, kernels[0], step, values)
     assert reply["status"] == "refused" and reply["code"] == "raised"
     assert "outside" in reply["message"]
+
+
+def test_a_child_stays_for_launches(client):
+    """One after the other, with buffers of their own, of which it keeps none."""
+    ttir = """
+module {
+  tt.func public @put(%x: !tt.ptr<i32>, %n: i32) {
+    tt.store %x, %n : !tt.ptr<i32>
+    tt.return
+  }
+}"""
+    kernel = {"name": "put", "params": [{"name": "x", "type": "*i32"}, {"name": "n", "type": "i32"}]}
+    request = {"kind": "interpret", "ttir": ttir, "kernel": kernel, "grid": [1, 1, 1], "stay": True,
+               "buffers": [{"bytes": 4}]}
+    sock = pidfd = None
+    for number in range(600):  # more than a job may have descriptors
+        fd = os.memfd_create("buffer")
+        os.ftruncate(fd, 4)
+        message = {**request, "args": [{"buffer": 0, "dtype": "int32", "offset": 0}, number]}
+        if sock is None:
+            sock, _, pidfd = client.start(message, fds=[fd])
+        else:
+            frames.send(sock, message, fds=[fd])
+        reply, _, _ = frames.receive(sock)
+        assert reply["status"] == "ok", reply
+        assert int.from_bytes(os.pread(fd, 4, 0), "little") == number
+        os.close(fd)
+    frames.send(sock, {"kind": "compile", "stay": True})  # its sandbox is that of another kind
+    assert ended(pidfd) and sock.recv(1) == b""
+    sock.close()
+    os.close(pidfd)
+
+
+def test_a_child_that_runs_python_does_not_stay(client, tools):
+    sock, _, pidfd = client.start({**tools.request(SOURCE, "ModelNew"), "stay": True})
+    assert frames.receive(sock)[0]["status"] == "ok"
+    assert ended(pidfd)
+    sock.close()
+    os.close(pidfd)
 
 
 def test_closures_and_repeated_names(client, tools):

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "executor/aten/guarded_memory.h"
@@ -61,15 +63,60 @@ class InterpretedBuffer {
   }
 }
 
+// The jobs of the worker.
+class Interpreter {
+ public:
+  Interpreter(WorkerPool& pool, std::chrono::milliseconds deadline)
+      : pool_(pool), deadline_(deadline) {}
+
+  // Returns a kernel's TTIR. Only this job runs the kernel's Python.
+  std::string lower(const Kernel& kernel) {
+    const Json request = {{"kind", "lower"}, {"slice", kernel.source}, {"kernel", to_json(kernel)}};
+    const JobResult result = run({{request}, {}}, kernel);
+    try {
+      return JsonReader(result.reply.json, "reply").at("ttir").string();
+    } catch (const InputError& error) {
+      throw NotJudged(kernel.name + " in the interpreter: " + error.what());
+    }
+  }
+  void launch(const Kernel& kernel, Json request, std::vector<int> buffers) {
+    request.update({{"kind", "interpret"}, {"stay", true}, {"kernel", to_json(kernel)}});
+    run({{std::move(request)}, std::move(buffers)}, kernel);
+  }
+
+ private:
+  JobResult run(Job job, const Kernel& kernel) {
+    job.deadline = deadline_;
+    JobResult result = pool_.run(std::move(job));
+    if (!result.ok()) raise(result, kernel.name);
+    return result;
+  }
+
+  WorkerPool& pool_;
+  const std::chrono::milliseconds deadline_;
+};
+
+class InterpretedKernel {
+ public:
+  InterpretedKernel(Interpreter& interpreter, Kernel kernel)
+      : interpreter_(interpreter), kernel_(std::move(kernel)) {}
+
+  void launch(Json request, std::vector<int> buffers) {
+    if (!ttir_) ttir_ = interpreter_.lower(kernel_);
+    request["ttir"] = *ttir_;
+    interpreter_.launch(kernel_, std::move(request), std::move(buffers));
+  }
+
+ private:
+  Interpreter& interpreter_;
+  const Kernel kernel_;
+  std::optional<std::string> ttir_;  // from its first launch on
+};
+
 class InterpretedLaunch : public PreparedLaunch {
  public:
-  InterpretedLaunch(WorkerPool& pool, std::chrono::milliseconds deadline, const Kernel& kernel,
-                    const Launch& launch, const bool& open_guards)
-      : pool_(pool),
-        deadline_(deadline),
-        kernel_(kernel),
-        launch_(launch),
-        open_guards_(open_guards) {}
+  InterpretedLaunch(InterpretedKernel& kernel, const Launch& launch, const bool& open_guards)
+      : kernel_(kernel), launch_(launch), open_guards_(open_guards) {}
 
   bool run(std::span<const at::Tensor> tensors) override {
     std::vector<InterpretedBuffer> buffers;
@@ -78,20 +125,16 @@ class InterpretedLaunch : public PreparedLaunch {
       args.push_back(tensors[a].defined() ? tensor_argument(tensors[a], buffers)
                                           : arg_to_json(launch_.args[a]));
     }
-    Job job;
-    job.deadline = deadline_;
-    job.request.json = {{"kind", "interpret"},        {"slice", kernel_.source},
-                        {"kernel", to_json(kernel_)}, {"grid", launch_.grid},
-                        {"args", std::move(args)},    {"buffers", Json::array()}};
+    Json places = Json::array();
+    std::vector<int> files;
     for (const InterpretedBuffer& buffer : buffers) {
       const auto bytes = static_cast<int64_t>(buffer.storage().nbytes());
       Json place = {{"bytes", buffer.file().bytes()}};
       if (!open_guards_) place.update({{"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
-      job.request.json["buffers"].push_back(std::move(place));
-      job.fds.push_back(buffer.file().fd());
+      places.push_back(std::move(place));
+      files.push_back(buffer.file().fd());
     }
-    const JobResult result = pool_.run(std::move(job));
-    if (!result.ok()) raise(result, kernel_.name);
+    kernel_.launch({{"grid", launch_.grid}, {"args", std::move(args)}, {"buffers", places}}, files);
     // All buffers are copied, also those that the kernel is not said to write, so that hidden
     // writes show.
     for (InterpretedBuffer& buffer : buffers) buffer.copy_back();
@@ -114,27 +157,24 @@ class InterpretedLaunch : public PreparedLaunch {
             {"offset", kGuardBytes + tensor.storage_offset() * tensor.element_size()}};
   }
 
-  WorkerPool& pool_;
-  std::chrono::milliseconds deadline_;
-  const Kernel& kernel_;
+  InterpretedKernel& kernel_;
   Launch launch_;
   const bool& open_guards_;
 };
 
 class InterpretedKernels : public KernelSet {
  public:
-  InterpretedKernels(WorkerPool& pool, std::chrono::milliseconds deadline,
-                     const std::vector<Kernel>& kernels, const bool& open_guards)
-      : pool_(pool), deadline_(deadline), kernels_(kernels), open_guards_(open_guards) {}
+  InterpretedKernels(Interpreter& interpreter, const std::vector<Kernel>& kernels,
+                     const bool& open_guards)
+      : open_guards_(open_guards) {
+    for (const Kernel& kernel : kernels) kernels_.emplace_back(interpreter, kernel);
+  }
   std::unique_ptr<PreparedLaunch> prepare(const Launch& launch) override {
-    return std::make_unique<InterpretedLaunch>(pool_, deadline_, kernels_.at(launch.kernel), launch,
-                                               open_guards_);
+    return std::make_unique<InterpretedLaunch>(kernels_.at(launch.kernel), launch, open_guards_);
   }
 
  private:
-  WorkerPool& pool_;
-  std::chrono::milliseconds deadline_;
-  std::vector<Kernel> kernels_;
+  std::deque<InterpretedKernel> kernels_;
   const bool& open_guards_;
 };
 
@@ -160,8 +200,8 @@ std::string processor_name() {
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(CpuBackendConfig config)
-      : deadline_(config.launch_deadline),
-        pool_(interpreting(config.worker), std::move(config.zygote)) {}
+      : pool_(interpreting(config.worker), std::move(config.zygote)),
+        interpreter_(pool_, config.launch_deadline) {}
 
   at::Device device() const override { return at::kCPU; }
   Json describe() const override {
@@ -172,7 +212,7 @@ class CpuBackend : public Backend {
             {"threads", at::get_num_threads()}};
   }
   std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) override {
-    return std::make_unique<InterpretedKernels>(pool_, deadline_, kernels, open_guards_);
+    return std::make_unique<InterpretedKernels>(interpreter_, kernels, open_guards_);
   }
   bool isolated() const override { return true; }
   bool deterministic() const override { return true; }
@@ -188,8 +228,8 @@ class CpuBackend : public Backend {
     return config;
   }
 
-  std::chrono::milliseconds deadline_;
   WorkerPool pool_;
+  Interpreter interpreter_;
   bool open_guards_ = false;
 };
 

@@ -1,7 +1,7 @@
 // The cpu backend runs operators on CPU tensors, and launches by worker/interpreter.py in sandboxed
-// children (docs/formats/protocol.md, request "interpret"). A child maps copies of the buffers of
-// its own launch and nothing else; each copy has guard regions of poison around it. All buffers are
-// copied back afterwards.
+// children (docs/formats/protocol.md, requests "lower" and "interpret"). For a launch, a child maps
+// copies of its buffers and nothing else; each copy has guard regions of poison around it. All
+// buffers are copied back afterwards.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,7 @@
 #include "executor/trial/idle_launches.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "executor/compare/errors.h"
 
@@ -28,9 +29,24 @@ IdleLaunches::IdleLaunches(Backend& backend, const Task& candidate, Call call, H
 
 bool IdleLaunches::are_all() { return !matters({.all_launches = true}); }
 
+std::vector<int> IdleLaunches::among(const std::vector<int>& steps) {
+  std::vector<int> tried, rest, idle;  // those tried first are spread over the program
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const bool first = steps.size() <= kTried || i * kTried % steps.size() < kTried;
+    (first ? tried : rest).push_back(steps[i]);
+  }
+  std::ranges::copy_if(tried, std::back_inserter(idle), [&](int step) { return is_idle(step); });
+  if (idle.size() == tried.size()) {
+    const auto one = std::ranges::find_if_not(rest, [&](int step) { return is_idle(step); });
+    idle.insert(idle.end(), rest.begin(), one);
+  }
+  std::ranges::sort(idle);
+  return idle;
+}
+
 // A launch matters if it changes one output. The smallest part that has the launch is tried first,
 // and all outputs if that part shows no change.
-bool IdleLaunches::is(int step) {
+bool IdleLaunches::is_idle(int step) {
   const auto part = std::ranges::find_if(
       parts_, [&](Part& part) { return part.lineage.steps[step] && is_whole(part); });
   if (part != parts_.end() && matters({.launch = step, .part = &part->lineage}, part->output))

@@ -1,4 +1,7 @@
-// Finds launches of a candidate that change nothing of its answer, by leaving out each in turn.
+// Finds launches of a candidate that change nothing of its answer, by leaving out one at a time.
+//
+// Each that is tried takes two runs of the program or more. So of many launches only some are
+// tried. If none of these matters, others are, because a candidate is rejected if none of all does.
 //
 // For each launch, the output that depends on the fewest bytes is tried first. Only the steps that
 // it depends on run, provided that they give the very answer. If no change shows there, the whole
@@ -28,8 +31,9 @@ class IdleLaunches {
 
   // Returns whether the answer is the same without any launch.
   bool are_all();
-  // Returns whether the answer is the same without the launch at this step of forward.
-  bool is(int step);
+  // Returns the idle ones of the launches at these steps of forward, as far as they are tried.
+  std::vector<int> among(const std::vector<int>& steps);
+  static constexpr size_t kTried = 16;
 
  private:
   // An output that depends on a small part of the candidate's steps.
@@ -39,6 +43,8 @@ class IdleLaunches {
     // Whether these steps alone give what all steps give; set once it is known.
     std::optional<bool> is_whole;
   };
+  // Returns whether the answer is the same without the launch at this step.
+  bool is_idle(int step);
   bool is_whole(Part& part);
   bool matters(Ablation ablation, std::optional<size_t> output = {});
   bool changes_without(const Ablation& ablation, std::optional<size_t> output);

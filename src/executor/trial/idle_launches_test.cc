@@ -121,6 +121,60 @@ TEST_P(IdleLaunchesTest, ALaunchIsLeftOutOfWhatNeedsItAlone) {
   }
 }
 
+// Returns a candidate whose launches multiply its input by a number each, one after the other, and
+// decoys which read it for nothing. `works` says which of its launches are no decoys.
+Task chain(FakeBackend& backend, const std::vector<bool>& works, int& runs) {
+  backend.kernels["times"] = [&runs](std::span<const at::Tensor> t) {
+    ++runs;
+    for (int64_t i = 0; i < kN; ++i) data(t[1])[i] = data(t[0])[i] * 1.5f;
+  };
+  const std::vector<Kernel> kernels = {make_kernel("times", {"*fp32", "*fp32"}, {1})};
+  Json values = Json::array({value_json("float32", {kN}, 0)}), steps = Json::array();
+  int last = 0;
+  for (const bool counts : works) {
+    const auto id = static_cast<int>(values.size());
+    values.push_back(value_json("float32", {kN}, id));
+    steps.push_back(step_json("aten.empty.memory_format", {{"size", {kN}}}, {id}));
+    steps.push_back(launch_json(0, {v(last), v(id)}));
+    if (counts) last = id;
+  }
+  return make_task(random_inputs({{kN}}), make_program(values, {0}, steps, {last}, kernels),
+                   kernels);
+}
+
+TEST_P(IdleLaunchesTest, ManyLaunchesAreNotAllLeftOut) {
+  constexpr int kLaunches = 64;
+  const auto power = [](int times) {
+    Json values = Json::array({value_json("float32", {kN}, 0)}), steps = Json::array();
+    for (int i = 0; i < times; ++i) {
+      values.push_back(value_json("float32", {kN}, i + 1));
+      steps.push_back(step_json("aten.mul.Scalar", {{"self", v(i)}, {"other", 1.5}}, {i + 1}));
+    }
+    return make_task(random_inputs({{kN}}), make_program(values, {0}, steps, {times}));
+  };
+  const TrialRequest request{.check_noop = true, .each_launch = true};
+  int runs = 0;
+  std::vector<bool> works(kLaunches, false);
+  std::fill(works.begin() + 30, works.begin() + 46, true);
+  TrialReport report = run(power(16), chain(backend_, works, runs), request);
+  EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
+  EXPECT_LT(report.idle_launches.size(), 20u);
+  EXPECT_GT(report.idle_launches.size(), 8u);
+  for (const int step : report.idle_launches) EXPECT_FALSE(works[step / 2]) << step;
+  EXPECT_LT(runs, 60 * kLaunches);
+
+  // One that matters is found wherever it is.
+  for (const int only : {0, 1, 30, kLaunches - 1}) {
+    std::fill(works.begin(), works.end(), false);
+    works[only] = true;
+    report = run(power(1), chain(backend_, works, runs), request);
+    EXPECT_EQ(report.status, ReplyStatus::kOk) << report.message;
+    EXPECT_GE(report.idle_launches.size(), 15u);
+    EXPECT_LT(report.idle_launches.size(), static_cast<size_t>(kLaunches));
+    for (const int step : report.idle_launches) EXPECT_NE(step, 2 * only + 1);
+  }
+}
+
 // A skipped launch leaves poison where an operator expects indices; that must do no harm.
 TEST_P(IdleLaunchesTest, SkippedLaunchesDoNotLeaveWildIndices) {
   std::vector<Kernel> kernels = {make_kernel("count", {"*i64"}, {0})};

@@ -273,8 +273,7 @@ void OneTrial::skip_launches(const Draw& draw) {
     if (!report_.no_launch_changes) report_.idle_launches = steps;
     return;
   }
-  std::ranges::copy_if(steps, std::back_inserter(report_.idle_launches),
-                       [&](int step) { return idle.is(step); });
+  report_.idle_launches = idle.among(steps);
 }
 
 // Returns the drawn inputs. If a part of the program runs, inputs that it does not use are
