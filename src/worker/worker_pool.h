@@ -1,9 +1,10 @@
 // Sandboxed Python workers (docs/formats/protocol.md).
 //
 // A WorkerPool owns one zygote process inside a Sandbox: a Python interpreter that has imported
-// torch and triton and forks a child for each job, unless one has stayed for it. A child that hangs, dies or floods becomes a
-// JobResult; it never blocks or breaks the pool. A zygote that dies is restarted with the next job.
-// One thread uses a pool, and must outlive it, as the zygote ends with the thread.
+// torch and triton and forks a child for each job, unless one has stayed for it. A child that
+// hangs, dies or floods becomes a JobResult; it never blocks or breaks the pool. A zygote that dies
+// is restarted with the next job. One thread uses a pool, and must outlive it, as the zygote ends
+// with the thread.
 #pragma once
 
 #include <chrono>
