@@ -96,9 +96,22 @@ class Seen:
         return self.launch(launch, where, *args)
 
 
+def without_driver(seen):
+    """{"own_us"} of a launch: with an empty grid, kernelwright_host does all but call the driver."""
+    launch, gpu = seen.of, seen.given[0][0]
+    grid, direct = launch.grid, launch.direct.get(gpu)
+    if direct is None:
+        return {}
+    launch.grid = 0, 1, 1
+    launch.direct[gpu] = launch.directly(launch.compiled[gpu])
+    own = least_us(lambda: seen.launch(launch, *seen.given))
+    launch.grid, launch.direct[gpu] = grid, direct
+    return {"own_us": own}
+
+
 def measure(path):
     """{"launches", "launch_us", "arguments", "call_us", "first_us", "parameters", "checks"} of one file, and on a GPU
-    {"launched_us", "graphed_us"}."""
+    {"launched_us", "graphed_us", "own_us"}."""
     module = loaded(path)
     with torch.device("cuda" if GPU else "cpu"):
         model, inputs = module.ModelNew(*module.get_init_inputs()), module.get_inputs()
@@ -122,6 +135,8 @@ def measure(path):
         if launches:
             out["arguments"] = len(seen.given) - 1
             out["launch_us"] = least_us(lambda: seen.launch(seen.of, *seen.given))
+            if GPU and out["checks"] == "C++":
+                out.update(without_driver(seen))
         steps, results = module.ModelNew._kw_steps, next(iter(bound.calls.values())).run(model, *tensors)
         module.ModelNew._kw_steps = staticmethod(lambda *_: results)
         out["call_us"] = least_us(lambda: model(*inputs))
@@ -157,7 +172,8 @@ def main():
             print("; with its steps %.1f us by launches, %.1f us by a graph"
                   % (found["launched_us"], found.get("graphed_us", float("nan"))), end="")
         if "launch_us" in found:
-            print("; a launch of %d arguments %.2f us" % (found["arguments"], found["launch_us"]), end="")
+            own = ", %.2f us of it without the driver's call" % found["own_us"] if "own_us" in found else ""
+            print("; a launch of %d arguments %.2f us%s" % (found["arguments"], found["launch_us"], own), end="")
         print()
     return 0
 
