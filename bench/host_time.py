@@ -97,7 +97,7 @@ class Seen:
 
 
 def without_driver(seen):
-    """{"own_us"} of a launch: with an empty grid, kernelwright_host does all but call the driver."""
+    """Measures {"own_us"} of a launch with an empty grid, for which kernelwright_host does all but call the driver."""
     launch, gpu = seen.of, seen.given[0][0]
     grid, direct = launch.grid, launch.direct.get(gpu)
     if direct is None:

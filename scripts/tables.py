@@ -73,7 +73,7 @@ def host_time() -> str:
              "CUDA graph |", "|---|---|---|---|---|---|---|"]
     rows = lines_of("bench/h200/host_time.jsonl")
     for row in rows:
-        own = ", %.1f us of ours" % row["own_us"] if "own_us" in row else ""
+        own = ", %.1f us without the driver" % row["own_us"] if "own_us" in row else ""
         lines.append("| %s | %s | %d | %.1f us | %.1f us (%d)%s | %.0f us, %d launches | %.0f us |" % (
             row["export"], row["checks"], row["parameters"], row["call_us"], row["launch_us"], row["arguments"], own,
             row["launched_us"], row["launches"], row["graphed_us"]))

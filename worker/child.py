@@ -1,7 +1,7 @@
-"""A child of the zygote: sandbox on, one request in, one reply out.
+"""A child of the zygote puts its sandbox on, reads one request, sends one reply and ends.
 
-A request may ask the child to stay, for further ones of its kind. That is for jobs which run
-nothing that their source says: no code could wait in the child for the next.
+A request may ask the child to stay for further ones of its kind. That is for jobs which run no code
+of their source, so none can wait in the child for the next job.
 """
 
 import gc

@@ -3,8 +3,8 @@
     python zygote.py --socket FD [--fake-cuda-device libkw_fake_cuda_device.so] [--no-sandbox]
 
 Speaks docs/formats/protocol.md on a SOCK_SEQPACKET socket. It never touches CUDA and never runs a
-job's code. The child does that: it puts its sandbox on first (jail.py), reads one request, sends one
-reply and ends. The zygote also forks copies of itself, each with a separate control socket: importing
+job's code. The child does that: it puts its sandbox on first (jail.py), reads a request and replies
+(child.py). The zygote also forks copies of itself, each with a separate control socket: importing
 takes seconds, a copy milliseconds. One thread. When the control socket closes, everything ends.
 """
 

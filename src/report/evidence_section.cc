@@ -25,7 +25,7 @@ std::string coverage_text(const Json& evidence) {
                     " (FLOPs " + shown(number_at(evidence, "flops_share"), percent_text) +
                     ", bytes " + shown(number_at(evidence, "bytes_share"), percent_text) + "), " +
                     shown(number_at(evidence, "launches_alive"), number_text) +
-                    " launches that count";
+                    " launches that are not found idle";
   const Json* left = member(evidence, "aten_left");
   if (left && left->is_array() && !left->empty()) out += "; PyTorch left: " + list_text(*left);
   const Json* idle = member(evidence, "idle_launches");

@@ -14,9 +14,11 @@ constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 constexpr int kMaxPlaces = 1'000'000;
 
-constexpr std::array<std::string_view, 15> kVariationNames = {
-    "plain", "scale-down", "scale-up",   "negative", "mixed-signs", "affine", "integers", "uneven",
-    "zeros", "blank",      "parameters", "used",     "not-finite",  "far",    "constant"};
+constexpr std::array<std::string_view, 19> kVariationNames = {
+    "plain",      "scale-down",    "scale-up",   "negative",     "mixed-signs",
+    "affine",     "integers",      "uneven",     "zeros",        "blank",
+    "parameters", "used",          "not-finite", "far",          "constant",
+    "range-ends", "named-numbers", "shuffled",   "other-numbers"};
 
 constexpr std::array<std::string_view, 4> kStatusNames = {"ok", "failed", "not-judged", "died"};
 constexpr std::array<std::string_view, 3> kSideNames = {"", "reference", "candidate"};
@@ -203,6 +205,8 @@ Reply reply_from_json(const JsonReader& in) {
 std::string_view variation_name(Variation variation) {
   return kVariationNames.at(static_cast<size_t>(variation));
 }
+
+bool is_whole(Variation variation) { return variation >= Variation::kEnds; }
 
 bool is_edge(Variation variation) {
   return variation == Variation::kZeros || variation == Variation::kBlank ||

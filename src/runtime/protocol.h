@@ -24,8 +24,9 @@
 
 namespace kw {
 
-// How the inputs of a trial are changed after they are drawn. Only floating tensors change, and
-// masks where a line says so.
+// How the inputs of a trial are changed. Only floating tensors change, and masks where a line says
+// so. The last four change whole numbers and flags alone, before other inputs are made of them
+// (program/rewrite/sources.h).
 enum class Variation {
   kPlain,
   kScaleDown,
@@ -42,8 +43,14 @@ enum class Variation {
   kUsed,        // buffers are what a few earlier calls of the reference left
   kNotFinite,   // some elements are NaN or infinite
   kFar,         // scaled up by 64, beyond where exponentials overflow
-  kConstant     // each row is one number
+  kConstant,    // each row is one number
+  kEnds,        // whole numbers are at the ends of their range
+  kNamed,       // whole numbers are those that the reference names
+  kShuffled,    // whole numbers are in another order, some twice
+  kOther        // equal whole numbers become smaller ones, equal flags others
 };
+// Returns whether a variation changes whole numbers and flags.
+bool is_whole(Variation variation);
 std::string_view variation_name(Variation variation);
 // Returns whether a variation is at the edge of a task's domain. There a candidate may be anything
 // where the reference is not finite.

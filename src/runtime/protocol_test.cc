@@ -71,7 +71,7 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 }
 
 TEST(Protocol, TrialRequestsKeepEverything) {
-  for (int v = 0; v <= static_cast<int>(Variation::kConstant); ++v) {
+  for (int v = 0; v <= static_cast<int>(Variation::kOther); ++v) {
     const TrialRequest request{.reference = 3,
                                .candidate = 4,
                                .seed = ~uint64_t{0} - 1,

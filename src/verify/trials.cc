@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "formats/base/error.h"
+#include "program/rewrite/sources.h"
 #include "program/rewrite/tables.h"
 
 namespace kw {
@@ -97,6 +98,14 @@ std::vector<int> floating_inputs_of(const Task& task) {
   return out;
 }
 
+// Returns whether there are whole numbers or flags to change, in a task that the CPU can run.
+bool may_change_sources(const Task& task, SourceChange change) {
+  if (change == SourceChange::kNamed && named_integers(task.forward).empty()) return false;
+  const SourcedInputs split = split_sources(task.inputs);
+  return std::ranges::any_of(
+      split.sources, [&](const Source& source) { return applies(change, split.made, source); });
+}
+
 // Returns whether varied sets are tried. Published numbers come from inputs as a task draws them.
 bool varies(const VerifyOptions& options) {
   return options.variations && !options.without.contains("variations") &&
@@ -155,6 +164,12 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   if (gives_integers(reference) && !options.without.contains("integers")) {
     variations.push_back(Variation::kIntegers);
   }
+  for (const auto& [variation, change] : {std::pair(Variation::kEnds, SourceChange::kEnds),
+                                          std::pair(Variation::kNamed, SourceChange::kNamed),
+                                          std::pair(Variation::kShuffled, SourceChange::kShuffle),
+                                          std::pair(Variation::kOther, SourceChange::kOther)}) {
+    if (may_change_sources(reference, change)) variations.push_back(variation);
+  }
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
   for (Variation v : variations) {
@@ -192,7 +207,7 @@ std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const
     return out;
   }
   if (said_nothing.only >= 0 || variation == Variation::kAffine ||
-      variation == Variation::kIntegers || variation == Variation::kUsed) {
+      variation == Variation::kIntegers || variation == Variation::kUsed || is_whole(variation)) {
     return {};
   }
   const std::vector<int> inputs = floating_inputs_of(reference);

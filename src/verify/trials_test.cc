@@ -41,6 +41,29 @@ int64_t count_of(Variation variation, const std::vector<TrialRequest>& trials) {
                        [&](const TrialRequest& request) { return request.variation == variation; });
 }
 
+TEST(Trials, ChangeWholeNumbersAsTheyAreMade) {
+  const auto with = [](const std::string& op, DType dtype, bool compares) {
+    Task task = with_outputs({1000});
+    task.inputs.values.push_back({dtype, {8}, {1}, 0, 0});
+    task.inputs.steps.emplace_back(AtenCall{op, {}, {0}, {}});
+    task.inputs.outputs.push_back(0);
+    task.forward.steps.emplace_back(
+        AtenCall{"aten.ne.Scalar", {{"other", compares ? Arg{int64_t{-1}} : Arg{0.5}}}, {0}, {}});
+    const auto trials = planned(task);
+    std::vector<Variation> out;
+    for (const TrialRequest& request : trials) {
+      if (is_whole(request.variation)) out.push_back(request.variation);
+    }
+    return out;
+  };
+  using List = std::vector<Variation>;
+  EXPECT_EQ(with("aten.randint.low", DType::kInt64, true),
+            (List{Variation::kEnds, Variation::kNamed}));
+  EXPECT_EQ(with("aten.arange.default", DType::kInt64, false), List{Variation::kShuffled});
+  EXPECT_EQ(with("aten.ones.default", DType::kBool, true), List{Variation::kOther});
+  EXPECT_EQ(with("aten.randn.default", DType::kFloat32, true), List{});
+}
+
 TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
   VerifyOptions options;
   EXPECT_EQ(usual_trials(with_outputs({1 << 20, 1 << 21}), options), 2);

@@ -37,7 +37,7 @@ constexpr int kChunksAtOnce = 64;  // so that one talkative child does not starv
 // So that none uses up its limit of processor time (worker/jail.py).
 constexpr milliseconds kChildLife{60000};
 
-// A child at work, or about to be forked.
+// A child: at work, about to be forked, or staying for further jobs.
 struct Running {
   uint64_t id = 0;
   uint64_t child = 0;  // the id of the first job that it had
@@ -147,7 +147,7 @@ class WorkerPool::Impl {
   }
 
   std::optional<JobResult> next_until(Deadline time) {
-    forgive(Clock::now() - served_);
+    forgive();
     while (finished_.empty()) {
       if (queue_.empty() && running_.empty()) throw std::logic_error("no job is under way");
       dispatch();
@@ -185,9 +185,10 @@ class WorkerPool::Impl {
   using Iterator = std::list<Running>::iterator;
 
   // Moves all deadlines by a pause in which the owner did something else and did not read replies.
-  void forgive(Clock::duration pause) {
+  void forgive() {
+    const auto now = Clock::now();
     for (Running& job : running_) {
-      if (job.deadline != kNoDeadline) job.deadline += pause;
+      if (job.deadline != kNoDeadline) job.deadline += now - std::max(served_, job.started);
     }
   }
 
@@ -200,8 +201,8 @@ class WorkerPool::Impl {
     if (job.pidfd) kill_pidfd(job.pidfd.get());
   }
 
-  // Every way a job can end leads through here. The child is killed: one that has answered has
-  // nothing left to do. One that is yet to be forked dies when the zygote names it.
+  // Every way a job can end leads through here. The child is killed unless it stays. One that is
+  // yet to be forked dies when the zygote names it.
   void finish(Iterator job, JobResult result) {
     result.id = job->id;
     result.seconds = std::chrono::duration<double>(Clock::now() - job->started).count();
@@ -262,7 +263,7 @@ class WorkerPool::Impl {
     child.request = FrameWriter(job.request, job.fds);
     child.received = 0;
     child.started = Clock::now();
-    child.deadline = deadline_in(job.deadline);
+    child.deadline = deadline_in(child.pidfd ? job.deadline : kForkPatience);
     return true;
   }
 

@@ -389,6 +389,17 @@ TEST_F(WorkerPoolOnProcesses, LooksWithoutWaiting) {
   EXPECT_EQ(found->status, Status::kCancelled);
 }
 
+TEST_F(WorkerPoolOnProcesses, APauseBeforeAJobIsNotAddedToItsTime) {
+  using Clock = std::chrono::steady_clock;
+  WorkerPool pool(config());
+  ASSERT_TRUE(pool.run(job({{"do", "ok"}, {"stay", true}})).ok());
+  std::this_thread::sleep_for(milliseconds(1500));
+  const auto begin = Clock::now();
+  EXPECT_EQ(pool.run(job({{"do", "hang"}, {"stay", true}}, milliseconds(100))).status,
+            Status::kTimeout);
+  EXPECT_LT(Clock::now() - begin, milliseconds(1400));
+}
+
 // Its time runs while somebody looks after it.
 TEST_F(WorkerPoolOnProcesses, APauseIsNotTheJobs) {
   using Clock = std::chrono::steady_clock;

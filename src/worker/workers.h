@@ -20,7 +20,7 @@ namespace kw {
 struct Job {
   Frame request;
   std::vector<int> fds;                       // attached; borrowed until the job ends
-  std::chrono::milliseconds deadline{60000};  // wall time from the moment the child starts
+  std::chrono::milliseconds deadline{60000};  // wall time from the moment a child has it
 };
 
 // kFailed looks like the worker's or the machine's fault; of a child that ends with SIGKILL it is

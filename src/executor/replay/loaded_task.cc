@@ -104,6 +104,15 @@ bool is_drawn_mask(const Program& inputs, ValueId id) {
          is_drawn(inputs, id);
 }
 
+// Copies an input that is also a parameter, so that varying it does not change the parameter.
+void copy_parameters(const std::vector<at::Tensor>& state, std::vector<at::Tensor>& inputs) {
+  std::set<const void*> kept;
+  for (const at::Tensor& tensor : state) kept.insert(tensor.storage().unsafeGetStorageImpl());
+  for (at::Tensor& input : inputs) {
+    if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
+  }
+}
+
 }  // namespace
 
 std::vector<at::Tensor> Draw::all() const {
@@ -223,12 +232,7 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   const Deterministic deterministic;
   seed_generators(derive_seed(seed, Purpose::kInputs));
   std::vector<at::Tensor> inputs = inputs_->run(state, ReplayOptions(EmptyFill::kZero));
-  // An input that is also a parameter is copied, so that varying it does not change the parameter.
-  std::set<const void*> kept;
-  for (const at::Tensor& tensor : state) kept.insert(tensor.storage().unsafeGetStorageImpl());
-  for (at::Tensor& input : inputs) {
-    if (kept.contains(input.storage().unsafeGetStorageImpl())) input = input.clone();
-  }
+  copy_parameters(state, inputs);
   if (changes_constants(varied.variation)) {
     draw_constants(inputs, derive_seed(variation_seed, Purpose::kConstants));
     return inputs;
@@ -242,6 +246,17 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
     if (random_masks_[i] && inputs[i].is_non_overlapping_and_dense() && varies(i, varied))
       put_whole_rows(inputs[i]);
   }
+  return inputs;
+}
+
+std::vector<at::Tensor> LoadedTask::draw_whole(const Draw& draw, uint64_t seed,
+                                               Variation variation) {
+  const Deterministic deterministic;
+  if (!whole_inputs_) {
+    whole_inputs_ = std::make_unique<WholeInputs>(task_, kernels_.get(), backend_.device());
+  }
+  std::vector<at::Tensor> inputs = whole_inputs_->draw(draw.state, draw.derived, seed, variation);
+  copy_parameters(draw.state, inputs);
   return inputs;
 }
 
@@ -269,7 +284,8 @@ Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
   }
   out.derived = draw_derived(out.state, ReplayOptions(EmptyFill::kZero));
   if (variation == Variation::kUsed) use(out.state, out.derived, variation_seed);
-  out.inputs = draw_inputs(out.state, seed, varied, variation_seed);
+  out.inputs = is_whole(variation) ? draw_whole(out, seed, variation)
+                                   : draw_inputs(out.state, seed, varied, variation_seed);
   return out;
 }
 

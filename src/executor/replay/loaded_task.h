@@ -6,8 +6,8 @@
 //
 // Variations change inputs in place (vary.h). kAffine and kParameters change all floating state but
 // tables (program/rewrite/tables.h): weights, and what constructors leave at 0 or 1. By kAffine,
-// what is no constant keeps its sign. kIntegers makes parameters integers (integers.h). For one
-// thread.
+// what is no constant keeps its sign. kIntegers makes parameters integers (integers.h). Those of
+// is_whole() change sources of the inputs (whole_inputs.h). For one thread.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,7 @@
 #include "executor/aten/seeds.h"
 #include "executor/discrete/index_outputs.h"
 #include "executor/replay/replay.h"
+#include "executor/replay/whole_inputs.h"
 #include "program/program.h"
 #include "runtime/protocol.h"
 
@@ -74,6 +75,7 @@ class LoadedTask {
                              const Varied& varied) const;
   AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
                                const Varied& varied) const;
+  std::vector<at::Tensor> draw_whole(const Draw& draw, uint64_t seed, Variation variation);
   static void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state);
   // Calls forward a few times on other inputs, which changes `state` and `derived`.
   void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
@@ -86,6 +88,7 @@ class LoadedTask {
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
   std::unique_ptr<Replay> oracle_, traced_;
+  std::unique_ptr<WholeInputs> whole_inputs_;  // from its first use on
   std::vector<DiscreteOutput> discrete_outputs_;
 };
 

@@ -268,12 +268,13 @@ void OneTrial::skip_launches(const Draw& draw) {
   }
   if (!request_.each_launch) return;
   const std::vector<int>& steps = candidate_.forward().launch_steps();
-  if (request_.check_noop && steps.size() == 1 && launches(candidate_.task().derive) == 0) {
-    // Leaving out the only launch is the same as leaving out all launches.
-    if (!report_.no_launch_changes) report_.idle_launches = steps;
+  if (!report_.no_launch_changes) {
+    report_.idle_launches = steps;
     return;
   }
-  report_.idle_launches = idle.among(steps);
+  // Leaving out the only launch is the same as leaving out all launches.
+  const bool is_only = steps.size() == 1 && launches(candidate_.task().derive) == 0;
+  if (!request_.check_noop || !is_only) report_.idle_launches = idle.among(steps);
 }
 
 // Returns the drawn inputs. If a part of the program runs, inputs that it does not use are

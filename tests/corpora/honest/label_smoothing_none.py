@@ -33,7 +33,8 @@ def smooth_ce(x_ptr, t_ptr, o_ptr, C, eps, BLOCK: tl.constexpr):
     lse = tl.log(tl.sum(tl.exp(x - top), 0)) + top
     picked = tl.sum(tl.where(c == t, x, 0.0), 0)
     mean = tl.sum(tl.where(m, x, 0.0), 0) / C
-    tl.store(o_ptr + row, lse - (1.0 - eps) * picked - eps * mean)
+    loss = lse - (1.0 - eps) * picked - eps * mean
+    tl.store(o_ptr + row, tl.where(t == -100, 0.0, loss))
 
 
 class ModelNew(nn.Module):

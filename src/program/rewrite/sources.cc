@@ -1,0 +1,124 @@
+#include "program/rewrite/sources.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
+
+#include "program/makers.h"
+
+namespace kw {
+namespace {
+
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return op.starts_with("aten." + std::string(name) + ".");
+  });
+}
+
+// Returns the numbers of a step that has them in the text.
+const ArgList* data_of(const AtenCall& call) {
+  const Arg* data = call.op == kConstant ? call.find("data") : nullptr;
+  return data ? std::get_if<ArgList>(&data->v) : nullptr;
+}
+
+bool has_equal_numbers(const AtenCall& call) {
+  if (is_one_of(call.op, {"zeros", "ones", "full"})) return true;
+  const ArgList* data = data_of(call);
+  return data && !data->empty() &&
+         std::ranges::all_of(*data, [&](const Arg& item) { return item == data->front(); });
+}
+
+bool is_in_order(const ArgList& data) {
+  return std::ranges::is_sorted(data, [](const Arg& a, const Arg& b) {
+    const auto *x = std::get_if<int64_t>(&a.v), *y = std::get_if<int64_t>(&b.v);
+    return x && y && *x < *y;
+  });
+}
+
+bool has_an_order_to_change(const AtenCall& call) {
+  if (is_one_of(call.op, {"randperm"})) return true;
+  if (is_one_of(call.op, {"arange"})) return !call.find("step");
+  const ArgList* data = data_of(call);
+  return data && !is_in_order(*data);
+}
+
+bool is_random_source(const AtenCall& call) { return is_one_of(call.op, {"randint"}); }
+
+}  // namespace
+
+SourcedInputs split_sources(const Program& inputs) {
+  SourcedInputs out;
+  out.made.values = out.rest.values = inputs.values;
+  out.rest.inputs = inputs.inputs;
+  out.rest.outputs = inputs.outputs;
+  for (const Step& step : inputs.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    const bool source = call && operands_of(*call).empty() && call->results.size() == 1 &&
+                        call->results.front() >= 0;
+    if (!source) {
+      out.rest.steps.push_back(step);
+      continue;
+    }
+    const ValueId id = call->results.front();
+    out.made.steps.push_back(step);
+    out.made.outputs.push_back(id);
+    out.rest.inputs.push_back(id);
+    out.sources.push_back({id, *call});
+  }
+  return out;
+}
+
+bool applies(SourceChange change, const Program& made, const Source& source) {
+  const Value& value = made.values[source.id];
+  if (is_floating(value.dtype) || value.numel() == 0) return false;
+  const bool flags = value.dtype == DType::kBool, many = value.numel() > 1;
+  switch (change) {
+    case SourceChange::kEnds:
+      return many && is_random_source(source.maker);
+    case SourceChange::kNamed:
+      return !flags;
+    case SourceChange::kShuffle:
+      return many && has_an_order_to_change(source.maker);
+    case SourceChange::kOther:
+      return has_equal_numbers(source.maker);
+  }
+  return false;
+}
+
+std::vector<int64_t> named_integers(const Program& forward) {
+  std::set<int64_t> out;
+  const auto add = [&](const Arg* arg) {
+    if (!arg) return;
+    if (const auto* number = std::get_if<int64_t>(&arg->v)) out.insert(*number);
+  };
+  for (const Step& step : forward.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    if (!call) continue;
+    add(call->find("ignore_index"));
+    if (!is_one_of(call->op, {"eq", "ne", "lt", "le", "gt", "ge", "eq_", "ne_", "lt_", "le_", "gt_",
+                              "ge_"})) {
+      continue;
+    }
+    const Arg* other = call->find("other");
+    add(other);
+    if (!other || !other->is_value()) continue;
+    const AtenCall* maker = maker_of(forward, behind_views(forward, other->value()));
+    const ArgList* data = maker ? data_of(*maker) : nullptr;
+    for (size_t i = 0; data && i < data->size(); ++i) add(&(*data)[i]);
+  }
+  return {out.begin(), out.end()};
+}
+
+bool writes_by_index(const Program& forward) {
+  return std::ranges::any_of(forward.steps, [](const Step& step) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    if (!call) return false;
+    const Arg* accumulate = call->find("accumulate");
+    if (accumulate && accumulate->v == decltype(accumulate->v)(true)) return false;
+    return is_one_of(call->op, {"index_put", "index_put_", "_unsafe_index_put", "scatter",
+                                "scatter_", "index_copy", "index_copy_", "put", "put_"});
+  });
+}
+
+}  // namespace kw

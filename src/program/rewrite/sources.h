@@ -1,0 +1,44 @@
+// Sources: what a task's inputs are made of. A source is a tensor that a step makes of no tensor: a
+// draw, a range, or numbers in the text. A trial changes the whole numbers and flags among them,
+// and runs the other steps on what it changed. So what belongs together (lengths, offsets, masks)
+// still does.
+#pragma once
+
+#include <vector>
+
+#include "program/program.h"
+
+namespace kw {
+
+// What a trial may do to the whole numbers and flags of a source.
+enum class SourceChange {
+  kEnds,     // put the ends of the range that they are drawn from
+  kNamed,    // put numbers that the program names: compares with, or ignores
+  kShuffle,  // change their order, and repeat some
+  kOther     // of equal numbers, make some smaller; of equal flags, some the others
+};
+
+struct Source {
+  ValueId id;
+  AtenCall maker;
+};
+
+// A Program of inputs in two parts. `made` returns the sources. `rest` takes the Program's inputs,
+// then the sources, and returns what the whole returns.
+struct SourcedInputs {
+  Program made, rest;
+  std::vector<Source> sources;
+};
+SourcedInputs split_sources(const Program& inputs);
+
+// Returns whether a change may say something: `source` holds whole numbers or flags of the kind.
+// Numbers in the text that are in order stay, because they may be offsets.
+bool applies(SourceChange change, const Program& made, const Source& source);
+
+// Returns the whole numbers that a program compares with, or ignores in a loss; sorted.
+std::vector<int64_t> named_integers(const Program& forward);
+
+// Returns whether a program writes by an index where the last of several writes counts.
+bool writes_by_index(const Program& forward);
+
+}  // namespace kw

@@ -1,0 +1,113 @@
+#include "program/rewrite/sources.h"
+
+#include <gtest/gtest.h>
+
+namespace kw {
+namespace {
+
+// Programs whose steps make or take one-dimensional tensors.
+class InputSteps {
+ public:
+  ValueId add(const std::string& op, DType dtype, std::map<std::string, Arg> args,
+              int64_t count = 8) {
+    const auto id = static_cast<ValueId>(program.values.size());
+    program.values.push_back({dtype, {count}, {1}, 0, id});
+    program.steps.push_back(AtenCall{op, std::move(args), {id}, {}});
+    return id;
+  }
+  ValueId numbers(const std::vector<int64_t>& data) {
+    ArgList list;
+    for (const int64_t number : data) list.push_back({number});
+    return add("kernelwright.constant.default", DType::kInt64, {{"data", {list}}},
+               static_cast<int64_t>(data.size()));
+  }
+  Source last() const { return {static_cast<ValueId>(program.values.size()) - 1, *maker()}; }
+  Program program;
+
+ private:
+  const AtenCall* maker() const { return &std::get<AtenCall>(program.steps.back()); }
+};
+
+TEST(Sources, StepsOfTensorsRunOnWhatTheOthersMade) {
+  InputSteps steps;
+  const ValueId lengths = steps.add("aten.full.default", DType::kInt64, {});
+  const ValueId offsets =
+      steps.add("aten.cumsum.default", DType::kInt64, {{"self", {ValueRef{lengths}}}});
+  const ValueId x = steps.add("aten.randn.default", DType::kFloat32, {});
+  steps.program.outputs = {x, offsets, lengths};
+  const SourcedInputs split = split_sources(steps.program);
+  ASSERT_EQ(split.sources.size(), 2u);
+  EXPECT_EQ(split.sources[0].id, lengths);
+  EXPECT_EQ(split.sources[1].maker.op, "aten.randn.default");
+  EXPECT_EQ(split.made.outputs, (std::vector<ValueId>{lengths, x}));
+  EXPECT_EQ(split.made.steps.size(), 2u);
+  EXPECT_EQ(split.rest.inputs, (std::vector<ValueId>{lengths, x}));
+  EXPECT_EQ(split.rest.steps.size(), 1u);
+  EXPECT_EQ(split.rest.outputs, steps.program.outputs);
+}
+
+TEST(Sources, WhatMayChangeDependsOnHowTheyAreMade) {
+  using enum SourceChange;
+  InputSteps steps;
+  const auto fits = [&] {
+    std::string out;
+    for (const auto& [change, letter] : {std::pair(kEnds, 'e'), std::pair(kNamed, 'n'),
+                                         std::pair(kShuffle, 's'), std::pair(kOther, 'o')}) {
+      if (applies(change, steps.program, steps.last())) out += letter;
+    }
+    return out;
+  };
+  const auto made = [&](const std::string& op, DType dtype, std::map<std::string, Arg> args = {},
+                        int64_t count = 8) {
+    steps.add(op, dtype, std::move(args), count);
+    return fits();
+  };
+  const auto data = [&](const std::vector<int64_t>& numbers) {
+    steps.numbers(numbers);
+    return fits();
+  };
+  EXPECT_EQ(made("aten.randint.low", DType::kInt64), "en");
+  EXPECT_EQ(made("aten.randint.low", DType::kInt64, {}, 1), "n");
+  EXPECT_EQ(made("aten.randint.low", DType::kInt64, {}, 0), "");
+  EXPECT_EQ(made("aten.randint.low", DType::kFloat32), "");
+  EXPECT_EQ(made("aten.randperm.default", DType::kInt64), "ns");
+  EXPECT_EQ(made("aten.arange.default", DType::kInt64), "ns");
+  EXPECT_EQ(made("aten.arange.start_step", DType::kInt64, {{"step", {int64_t{4}}}}), "n")
+      << "offsets of rows";
+  EXPECT_EQ(made("aten.full.default", DType::kInt32), "no");
+  EXPECT_EQ(made("aten.ones.default", DType::kBool), "o");
+  EXPECT_EQ(made("aten.ones.default", DType::kBool, {}, 1), "o");
+  EXPECT_EQ(made("aten.full.default", DType::kFloat32), "");
+  EXPECT_EQ(data({5, 9, 3}), "ns");
+  EXPECT_EQ(data({0, 5, 9, 12}), "n") << "offsets";
+  EXPECT_EQ(data({7, 7}), "no");
+}
+
+TEST(Sources, NumbersAreNamedByComparisonsAndLosses) {
+  InputSteps steps;
+  const ValueId x = steps.add("aten.randint.low", DType::kInt64, {});
+  steps.add("aten.ne.Scalar", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {int64_t{-1}}}});
+  steps.add("aten.add.Scalar", DType::kInt64, {{"self", {ValueRef{x}}}, {"other", {int64_t{3}}}});
+  steps.add("aten.gt.Scalar", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {0.5}}});
+  const ValueId stop = steps.numbers({11, 13});
+  steps.add("aten.eq.Tensor", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {ValueRef{stop}}}});
+  steps.add("aten.nll_loss_forward.default", DType::kFloat32, {{"ignore_index", {int64_t{-100}}}});
+  EXPECT_EQ(named_integers(steps.program), (std::vector<int64_t>{-100, -1, 11, 13}));
+}
+
+TEST(Sources, OfSeveralWritesTheLastCountsUnlessTheyAdd) {
+  const auto writes = [](const std::string& op, std::map<std::string, Arg> args = {}) {
+    InputSteps steps;
+    steps.add(op, DType::kFloat32, std::move(args));
+    return writes_by_index(steps.program);
+  };
+  EXPECT_TRUE(writes("aten.index_put.default"));
+  EXPECT_TRUE(writes("aten.index_put_.default", {{"accumulate", {false}}}));
+  EXPECT_FALSE(writes("aten.index_put.default", {{"accumulate", {true}}}));
+  EXPECT_TRUE(writes("aten.scatter.src"));
+  EXPECT_FALSE(writes("aten.scatter_add.default"));
+  EXPECT_FALSE(writes("aten.index_add.default"));
+}
+
+}  // namespace
+}  // namespace kw
