@@ -61,8 +61,10 @@ void put_others(const at::Tensor& flat, Reach reach) {
   }
   const int64_t number = flat[0].item<int64_t>();
   if (number < 0 || (number == 0 && reach == Reach::kCareful)) return;
-  const int64_t low = reach == Reach::kBold ? 0 : 1;
-  flat.copy_(draw(std::min(low, number), std::max<int64_t>(number, 1) + 1, flat.numel()));
+  const int64_t low = std::min<int64_t>(reach == Reach::kBold ? 0 : 1, number);
+  flat.copy_(draw(low, std::max<int64_t>(number, 1) + 1, flat.numel()));
+  // A single number must be another one.
+  if (flat.eq(number).all().item<bool>()) flat[0] = number > low ? number - 1 : number + 1;
 }
 
 }  // namespace

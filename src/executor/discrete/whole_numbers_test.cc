@@ -84,6 +84,10 @@ TEST(WholeNumbers, EqualOnesBecomeSmallerAndFlagsTurn) {
         changed(at::zeros({100}, at::kBool), SourceChange::kOther, Reach::kCareful, seed);
     EXPECT_TRUE(flags.any().item<bool>());
     EXPECT_FALSE(flags.all().item<bool>());
+    for (const int64_t number : {0, 1, 24}) {
+      const at::Tensor one = at::full({1}, number, at::kLong);
+      EXPECT_FALSE(at::equal(changed(one, SourceChange::kOther, Reach::kBold, seed), one));
+    }
     const at::Tensor negative = at::full({4}, -1, at::kLong);
     EXPECT_TRUE(at::equal(changed(negative, SourceChange::kOther, Reach::kBold, seed), negative));
   }
