@@ -36,6 +36,12 @@ bool is_constant(const Step& step) {
   return call && call->op == kConstant;
 }
 
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
+  return std::ranges::any_of(names, [&](std::string_view name) {
+    return op.starts_with("aten." + std::string(name) + ".");
+  });
+}
+
 bool is_random(const AtenCall& call) {
   const OperatorRow* row = find_operator(call.op);
   return (row && row->cls == OpClass::kRandom) || drops_out(call);

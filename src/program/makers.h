@@ -1,7 +1,9 @@
 // What the steps of a program do: which of them made a value, and what they change.
 #pragma once
 
+#include <initializer_list>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "program/program.h"
@@ -11,6 +13,9 @@ namespace kw {
 // The operator that makes a tensor of numbers that stand in the program.
 inline constexpr const char* kConstant = "kernelwright.constant.default";
 bool is_constant(const Step& step);
+
+// Returns whether `op` is an overload of one of these ATen operators.
+bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names);
 
 // Returns whether a step reads the random generator. Dropping out with probability 0, or outside of
 // training, does not.

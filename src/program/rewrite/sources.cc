@@ -5,16 +5,11 @@
 #include <set>
 #include <string_view>
 
+#include "program/cost.h"
 #include "program/makers.h"
 
 namespace kw {
 namespace {
-
-bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) {
-    return op.starts_with("aten." + std::string(name) + ".");
-  });
-}
 
 // Returns the numbers of a step that has them in the text.
 const ArgList* data_of(const AtenCall& call) {
@@ -84,6 +79,20 @@ bool applies(SourceChange change, const Program& made, const Source& source) {
       return has_equal_numbers(source.maker);
   }
   return false;
+}
+
+std::vector<SourceChange> source_changes(const Task& task) {
+  if (!runs_on_cpu(task)) return {};
+  const SourcedInputs split = split_sources(task.inputs);
+  std::vector<SourceChange> out;
+  for (const SourceChange change :
+       {SourceChange::kEnds, SourceChange::kNamed, SourceChange::kShuffle, SourceChange::kOther}) {
+    if (change == SourceChange::kNamed && named_integers(task.forward).empty()) continue;
+    const bool some = std::ranges::any_of(
+        split.sources, [&](const Source& source) { return applies(change, split.made, source); });
+    if (some) out.push_back(change);
+  }
+  return out;
 }
 
 std::vector<int64_t> named_integers(const Program& forward) {

@@ -35,6 +35,10 @@ SourcedInputs split_sources(const Program& inputs);
 // Numbers in the text that are in order stay, because they may be offsets.
 bool applies(SourceChange change, const Program& made, const Source& source);
 
+// Returns the changes that may say something of a task: some source is of the kind, and a CPU can
+// run its forward, which tells whether the task takes the changed inputs.
+std::vector<SourceChange> source_changes(const Task& task);
+
 // Returns the whole numbers that a program compares with, or ignores in a loss; sorted.
 std::vector<int64_t> named_integers(const Program& forward);
 

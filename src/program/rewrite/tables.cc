@@ -12,12 +12,6 @@
 namespace kw {
 namespace {
 
-bool is_one_of(const std::string& op, std::initializer_list<std::string_view> names) {
-  return std::ranges::any_of(names, [&](std::string_view name) {
-    return op.starts_with("aten." + std::string(name) + ".");
-  });
-}
-
 // Whether a tensor made from nothing has equal elements. torch.empty counts as such.
 bool makes_equal_numbers(const AtenCall& call) {
   if (call.op == kConstant) {
