@@ -10,6 +10,7 @@ import re
 import numpy as np
 import torch
 
+from approximations import FAST, divide
 from refusal import Refused
 
 REGISTER = {"f64": np.float64, "f32": np.float32, "f16": np.float32, "bf16": np.float32,
@@ -230,6 +231,15 @@ def _leading_zeros(x):
     return found
 
 
+def _gamma(x):
+    """The gamma function. Between negative integers its sign is that of (-1)^floor(x)."""
+    magnitude = np.exp(_by_torch(torch.lgamma)(x.astype(np.float64)))
+    pole = (x <= 0) & (x == np.floor(x))
+    odd = np.fmod(np.floor(x), 2) != 0
+    signed = np.where((x < 0) & odd, -magnitude, magnitude)
+    return np.where(pole, np.where(x == 0, np.copysign(np.inf, x), np.nan), signed)
+
+
 _LIBDEVICE_1 = {
     "exp": np.exp, "exp2": np.exp2, "exp10": lambda x: np.power(x.dtype.type(10), x),
     "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p,
@@ -240,7 +250,7 @@ _LIBDEVICE_1 = {
     "fabs": np.abs, "abs": np.abs, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
     "rint": np.rint, "nearbyint": np.rint, "round": UNARY["math.round"],
     "erf": _by_torch(torch.erf), "erfc": _by_torch(torch.erfc), "erfinv": _by_torch(torch.erfinv),
-    "lgamma": _by_torch(torch.lgamma), "tgamma": lambda x: np.exp(_by_torch(torch.lgamma)(x)),
+    "lgamma": _by_torch(torch.lgamma), "tgamma": _gamma,
     "normcdf": _by_torch(torch.special.ndtr), "normcdfinv": _by_torch(torch.special.ndtri),
     "erfcx": _by_torch(torch.special.erfcx), "j0": _by_torch(torch.special.bessel_j0),
     "j1": _by_torch(torch.special.bessel_j1), "cyl_bessel_i0": _by_torch(torch.special.i0),
@@ -248,7 +258,8 @@ _LIBDEVICE_1 = {
     "sinpi": lambda x: np.sin(np.pi * x), "cospi": lambda x: np.cos(np.pi * x),
     "isnan": np.isnan, "isinf": np.isinf, "finite": np.isfinite, "isfinite": np.isfinite,
     "sqrt_rn": np.sqrt, "rcp_rn": lambda x: 1 / x, "rsqrt_rn": lambda x: 1 / np.sqrt(x),
-    "llabs": np.abs, "llrint": np.rint, "llround": UNARY["math.round"],
+    "llabs": np.abs, "llrint": np.rint, "lrint": np.rint, "llround": UNARY["math.round"],
+    "lround": UNARY["math.round"],
     "popc": _count_bits, "popcll": _count_bits, "clz": _leading_zeros, "clzll": _leading_zeros,
     "signbit": np.signbit, "logb": lambda x: np.floor(np.log2(np.abs(x))),
 }
@@ -257,7 +268,7 @@ _LIBDEVICE_2 = {
     x - y * np.rint(x / y), "fmin": np.fmin, "fmax": np.fmax, "min": np.minimum, "max": np.maximum,
     "atan2": np.arctan2, "hypot": np.hypot, "copysign": np.copysign,
     "fdim": lambda x, y: np.maximum(x - y, 0), "nextafter": np.nextafter,
-    "fdivide": np.divide, "div_rn": np.divide, "add_rn": np.add, "mul_rn": np.multiply,
+    "fdivide": divide, "div_rn": np.divide, "add_rn": np.add, "mul_rn": np.multiply,
     "sub_rn": np.subtract, "ldexp": np.ldexp, "scalbn": np.ldexp, "mulhi": _high_signed,
     "mul64hi": _high_signed, "umulhi": _high_product, "umul64hi": _high_product,
     "rhypot": lambda x, y: 1 / np.hypot(x, y),
@@ -290,7 +301,12 @@ def _converted(x, source, target, mode):
 
 def libdevice(symbol, arguments):
     """CUDA's device library by symbol: __nv_erff, __nv_fast_expf, ..."""
-    name = symbol.removeprefix("__nv_").removeprefix("fast_")
+    name = symbol.removeprefix("__nv_")
+    if name.startswith("fast_"):
+        fast = FAST.get(name.removeprefix("fast_"))
+        if fast is None:
+            raise unsupported("the device function %s" % symbol)
+        return fast(*arguments)
     table = {1: _LIBDEVICE_1, 2: _LIBDEVICE_2}.get(len(arguments), {})
     rounds = _ROUNDS.fullmatch(name)
     if rounds:

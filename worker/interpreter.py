@@ -21,7 +21,7 @@ import slices
 from compiler import explain
 from launches import RecordingDriver
 from machine import Machine
-from memory import Memory, OutOfBounds
+from memory import Fault, Memory
 from refusal import Refused, one_line
 from ttir import Unreadable
 
@@ -47,10 +47,11 @@ def interpret(request, fds):
     arguments = launch_arguments(kernel, request)
     grid = [int(n) for n in request["grid"]]
     try:
-        Machine(request["ttir"], kernel["name"], Memory(arrays)).launch(grid, arguments)
-    except OutOfBounds as error:
-        raise Refused("raised", "kernel %s touches memory outside its arguments: %s"
-                      % (kernel["name"], error)) from None
+        machine = Machine(request["ttir"], kernel["name"], Memory(arrays), request.get("seed", 0),
+                          request.get("promises", True), request.get("work", float("inf")))
+        machine.launch(grid, arguments)
+    except Fault as error:
+        raise Refused("raised", "kernel %s %s" % (kernel["name"], error)) from None
     except Unreadable as error:
         raise Refused("unsupported", one_line(error)) from None
     return {"status": "ok"}

@@ -6,11 +6,11 @@ one runs what the compiler would lower, a hundred times faster.
 Every value is an array whose first dimension counts program instances (1 when all agree). Where the
 instances part ways (branches, loops of different length) each side runs on those that take it. The
 instances of a batch run in lock step, so they see each other's stores only between operations. A
-kernel that takes turns through atomics runs one instance at a time. A device runs instances in any
-order. Here every other one and the last come first, so that a kernel that relies on another order
-fails.
+kernel that takes turns through atomics runs one instance at a time.
 
-Every access to memory is checked (memory.py).
+What a device leaves open is decided by a seed, so that a kernel that relies on it fails at some seed:
+the order of instances, and what has no value (undefined()). Every access to memory is checked
+(memory.py), and so is what a kernel promises to the compiler (hints.py).
 """
 
 import re
@@ -18,32 +18,44 @@ import re
 import numpy as np
 
 import elements
+import hints
 import ptx
 import ttir
 from elements import register_type, settle, unsupported
 from environment import Elements, Env, merge
+from memory import Fault
+from turns import Turns
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
-MAX_WHILE_STEPS = 1 << 22
+PARTS = 3  # of a grid: instances of different parts see each other's stores, or do not, as it comes
+
+
+class _Waits(Exception):
+    """An instance waits for what another one stores."""
 
 
 class Machine:
-    def __init__(self, text, symbol, memory):
+    def __init__(self, text, symbol, memory, seed=0, promises=True, work=float("inf")):
+        """`work`: how much the launch may do, in elements (ttir.Block.work)."""
         self.functions = ttir.parse(text)
         self.kernel = self.functions[symbol]
         self.memory = memory
+        self.chance = np.random.default_rng(seed)
+        self.filler = self.chance.choice(list(_FILLERS.values()))
+        self.turns, self.promises = None, promises
+        self.work = self.most_work = work
         self.used = set()
-        largest = 1
-        for function in self.functions.values():
-            for operation in function.operations():
-                self.used.update(operation.operands)
-                self.used.update(v for _, values in operation.successors for v in values)
-                largest = max([largest] + [t.size for t in operation.types])
-        self.batch = max(1, BATCH_ELEMENTS // largest)
-        if any(op.kind == "tt.atomic_cas" or (op.kind == "tt.atomic_rmw"
-                                              and op.results[0] in self.used)
-               for f in self.functions.values() for op in f.operations()):
-            self.batch = 1
+        operations = [op for function in self.functions.values() for op in function.operations()]
+        for operation in operations:
+            self.used.update(operation.operands)
+            self.used.update(v for _, values in operation.successors for v in values)
+        largest = max([1] + [kind.size for op in operations for kind in op.types])
+        takes_turns = any(op.kind == "tt.atomic_cas"
+                          or (op.kind == "tt.atomic_rmw" and op.results[0] in self.used)
+                          for op in operations)
+        self.batch = 1 if takes_turns else max(1, BATCH_ELEMENTS // largest)
+        self.may_wait = any(op.kind == "scf.while" for op in operations)
+        self.vector = hints.vector(operations)
 
     def launch(self, grid, arguments):
         """`arguments`: a Python number (an address for a pointer) for each parameter."""
@@ -53,24 +65,38 @@ class Machine:
         fixed = [settle(value, kind.element)
                  for value, (_, kind) in zip(fixed, self.kernel.arguments)]
         self.grid = [np.array([size], np.int32) for size in grid]
-        with np.errstate(all="ignore"):
-            for number in self._batches(total):
-                env = Env(len(number))
-                env["id x"] = (number % grid[0]).astype(np.int32)
-                env["id y"] = (number // grid[0] % grid[1]).astype(np.int32)
-                env["id z"] = (number // (grid[0] * grid[1])).astype(np.int32)
+
+        def run(number):
+            env = Env(len(number))
+            env["id x"] = (number % grid[0]).astype(np.int32)
+            env["id y"] = (number // grid[0] % grid[1]).astype(np.int32)
+            env["id z"] = (number // (grid[0] * grid[1])).astype(np.int32)
+            with np.errstate(all="ignore"):
                 self.call(self.kernel, env, fixed)
 
-    def _batches(self, total):
-        """Instances by number, in arrays of those that run together."""
-        every = np.arange(total)
-        parts = [every]
-        if self.batch > 1 and total > 1:
-            early = (every % 2 == 1) | (every == total - 1)
-            parts = [every[early], every[~early]]
-        for part in parts:
-            for start in range(0, len(part), self.batch):
-                yield part[start:start + self.batch]
+        self._count(self.kernel.blocks[0], total)  # before there is anything of the grid's size
+        self.work = self.most_work
+        order = self.chance.permutation(total)
+        self.memory.watched = self.may_wait
+        before = self.memory.copy() if self.may_wait else None
+        try:
+            for part in np.array_split(order, PARTS):
+                for start in range(0, len(part), self.batch):
+                    run(part[start:start + self.batch])
+        except _Waits:
+            self.memory.restore(before)
+            self.turns = Turns(self.memory, lambda number: run(np.array([number])))
+            self.turns.run_all(order)
+
+    def undefined(self, kind, shape):
+        """What has no value: whatever some launch has there, so that nothing can rely on it."""
+        dtype = register_type(kind)
+        if dtype == np.bool_:
+            return self.chance.integers(0, 2, shape).astype(dtype)
+        if np.issubdtype(dtype, np.floating):
+            return np.full(shape, self.filler, dtype)
+        bounds = np.iinfo(dtype)
+        return self.chance.integers(bounds.min, bounds.max, shape, dtype, endpoint=True)
 
     # -- control flow ---------------------------------------------------------------------------
 
@@ -111,8 +137,17 @@ class Machine:
                 taken.append((label, values, np.nonzero(found)[0]))
         return taken
 
+    def _count(self, block, instances):
+        """Counts a run of a block. What a candidate chooses (sizes of grids, rounds of loops) must not
+        decide whether it is judged, so too much is its own fault, by count and not by time."""
+        self.work -= block.work * instances
+        if self.work < 0:
+            raise Fault("does too much work: over %.1e operations on elements, which is the most "
+                        "that the reference's work allows for [work]" % self.most_work)
+
     def run(self, block, env):
         """Runs a block's operations; its terminator is returned, not run."""
+        self._count(block, env.count)
         operations = block.operations
         for op in operations[:-1]:
             self.step(op, env)
@@ -130,6 +165,8 @@ class Machine:
             values = self._elementwise(op, [env[name] for name in op.operands])
         for name, value in zip(op.results, values or ()):
             env[name] = value
+        if op.hints and self.promises:
+            hints.check(op, values[0], self.vector)
 
     def region(self, blocks, env):
         """Runs a one-block region; (terminator, its operands' values)."""
@@ -192,7 +229,8 @@ class Machine:
         second = [name for name, _ in after[0].arguments]
         index = np.arange(env.count)
         pieces = []
-        for _ in range(MAX_WHILE_STEPS):
+        while True:
+            carried, changes = values, self.memory.changes
             here = env.split(index)
             here.update(zip(first, values))
             passed = self.region(before, here)[1]
@@ -205,10 +243,18 @@ class Machine:
                 if len(keep) == 0:
                     return merge(env.count, pieces, op.types)
                 index, passed = index[keep], [v[keep] for v in passed]
+                carried = [v if v.shape[0] == 1 else v[keep] for v in carried]
             here = env.split(index)
             here.update(zip(second, passed))
             values = self.region(after, here)[1]
-        raise unsupported("a loop of more than %d rounds" % MAX_WHILE_STEPS)
+            if self.memory.changes == changes and _any_unchanged(carried, values, len(index)):
+                self._wait()
+
+    def _wait(self):
+        """A round of a loop has changed nothing, so the next one does not either, unless others run."""
+        if self.turns is None:
+            raise _Waits
+        self.turns.give_way()
 
     def do_call(self, op, env):
         function = self.functions[op.attribute(r'@"?([\w$.]+)')]
@@ -303,7 +349,7 @@ class Machine:
 
     def poison(self, op, env):
         kind = op.types[0]
-        return [np.zeros((1, *(kind.shape or ())), register_type(kind.element))]
+        return [self.undefined(kind.element, (1, *(kind.shape or ())))]
 
     def program_id(self, op, env):
         return [env["id " + op.attribute(r"program_id (\w)")]]
@@ -332,7 +378,10 @@ class Machine:
 
     def reshape(self, op, env):
         value = env[op.operands[0]]
-        return [value.reshape(value.shape[0], *op.types[0].shape)]
+        shaped = value.reshape(value.shape[0], *op.types[0].shape)
+        # The compiler may put the elements in any order, if it is allowed to.
+        every = tuple(range(1, shaped.ndim))
+        return [np.flip(shaped, every) if " allow_reorder" in op.text else shaped]
 
     def transpose(self, op, env):
         order = [int(n) for n in op.attribute(r"order = array<i32:?([^>]*)>").split(",")]
@@ -453,10 +502,11 @@ class Machine:
         if mask.all() and mask.shape[0] <= pointer.shape[0]:
             return [elements.from_memory(self.memory.load(pointer, memory), memory)]
         pointer, mask = np.broadcast_arrays(pointer, mask)
-        # Without `other` the masked elements are undefined on a GPU; here they are 0.
-        result = np.zeros(pointer.shape, register_type(kind))
         if len(op.operands) > 2:
+            result = np.empty(pointer.shape, register_type(kind))
             result[...] = env[op.operands[2]]
+        else:
+            result = self.undefined(kind, pointer.shape)
         chosen = pointer[mask]
         result[mask] = elements.from_memory(self.memory.load(chosen, memory), memory)
         return [result]
@@ -486,7 +536,7 @@ class Machine:
                 and not unsigned:
             self.memory.update(unordered, pointer[mask], raw[mask], kind)
             return [np.zeros(pointer.shape, register_type(kind))]
-        old = np.zeros(pointer.shape, register_type(kind))
+        old = self.undefined(kind, pointer.shape)
         for position in zip(*np.nonzero(mask)):
             place = pointer[position][None]
             before = elements.from_memory(self.memory.load(place, kind), kind)
@@ -507,9 +557,22 @@ class Machine:
                 self.memory.store(place, elements.to_memory(value[position][None], kind), kind)
         return [old]
 
+    def assume(self, op, env):
+        if self.promises and not env[op.operands[0]].all():
+            raise Fault("breaks its own promise: tl.assume() of what does not hold")
+
     def nothing(self, op, env):
-        """Printing, assertions, hints, and barriers: an operation ends before the next begins."""
+        """Printing, assertions, and barriers: an operation ends before the next begins."""
         return []
+
+
+def _any_unchanged(before, after, count):
+    """Whether some of `count` instances carries the same values as before."""
+    same = np.ones(count, np.bool_)
+    for old, new in zip(before, after):
+        equal = (old == new) | ((old != old) & (new != new))
+        same &= equal.reshape(equal.shape[0], -1).all(axis=1)
+    return same.any()
 
 
 def _unescaped(text):
@@ -563,6 +626,8 @@ def _modify(how, old, value):
     return _ATOMICS[how](old, value)
 
 
+# What floats that have no value may hold: NaN, which maxima pass over, and numbers of either sign.
+_FILLERS = {"nan": np.nan, "large": 3e4, "negative": -3e4}
 _ATOMICS = {"fadd": np.add, "add": np.add, "max": np.maximum, "min": np.minimum,
             "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
             "umax": np.maximum, "umin": np.minimum}
@@ -597,6 +662,6 @@ _HANDLERS = {
     "tt.elementwise_inline_asm": Machine.assembly, "tt.fp_to_fp": Machine.convert_float,
     "tt.ptr_to_int": Machine.same_bits, "tt.int_to_ptr": Machine.same_bits,
     "tt.print": Machine.nothing, "tt.assert": Machine.nothing,
-    "llvm.intr.assume": Machine.nothing,
+    "llvm.intr.assume": Machine.assume,
     "gpu.barrier": Machine.nothing, "ttg.barrier": Machine.nothing,  # by triton's version
 }

@@ -11,20 +11,36 @@ import elements
 BUFFER_SHIFT = 40
 
 
-class OutOfBounds(Exception):
+class Fault(Exception):
+    """The kernel does what no kernel may."""
+
+
+class OutOfBounds(Fault):
     """The kernel touches memory outside its arguments."""
+
+    def __str__(self):
+        return "touches memory outside its arguments: " + super().__str__()
 
 
 class Memory:
-    """The launch's buffers. `arrays` are writable uint8 arrays."""
+    """The launch's buffers. `arrays` are writable uint8 arrays. If `watched`, `changes` counts the
+    writes that changed something."""
 
     def __init__(self, arrays):
         self.arrays = arrays
         self.views = {}
+        self.watched, self.changes = False, 0
 
     @staticmethod
     def address(buffer, offset):
         return ((buffer + 1) << BUFFER_SHIFT) + offset
+
+    def copy(self):
+        return [array.copy() for array in self.arrays]
+
+    def restore(self, copies):
+        for array, copy in zip(self.arrays, copies):
+            array[...] = copy
 
     def _locate(self, addresses, element):
         """(view of the buffer, element indices) for addresses that share one buffer."""
@@ -78,14 +94,19 @@ class Memory:
             return
         place = self._locate(addresses, element)
         if place is not None:
-            place[0][place[1]] = raw
+            self._put(*place, raw)
             return
         for group in self._groups(addresses):
-            view, offsets = self._locate(addresses[group], element)
-            view[offsets] = raw[group]
+            self._put(*self._locate(addresses[group], element), raw[group])
+
+    def _put(self, view, offsets, raw):
+        if self.watched and (view[offsets] != raw).any():
+            self.changes += 1
+        view[offsets] = raw
 
     def update(self, operation, addresses, raw, element):
         """Unordered read-modify-write of raw elements."""
+        self.changes += 1
         for group in self._groups(addresses):
             view, offsets = self._locate(addresses[group], element)
             operation.at(view, offsets, raw[group])

@@ -1,14 +1,14 @@
 """Inline PTX in the interpreter: straight lines of arithmetic on registers of 32 and 64 bits, with
 predicates. Labels, memory, packed types and all that is not listed here are refused.
 
-Approximations have the errors that PTX documents for them where these are large: a verdict without a
-GPU must not take `tanh.approx` for a tanh.
+Approximations have about the errors that PTX documents for them (approximations.py).
 """
 
 import re
 
 import numpy as np
 
+import approximations
 from elements import fused, unsupported
 
 _TYPES = {"f32": np.float32, "f64": np.float64, "s32": np.int32, "u32": np.uint32, "b32": np.uint32,
@@ -19,23 +19,9 @@ _COMPARED = {"eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_eq
              "gt": np.greater, "ge": np.greater_equal}
 
 
-def _step(bits, function):
-    """Rounds a result to multiples of 2**-bits: the absolute error of an approximation."""
-    def run(x):
-        return np.rint(function(x) * np.float32(2.0 ** bits)) * np.float32(2.0 ** -bits)
-    return run
-
-
-def _tanh(x):
-    """Eleven bits are right."""
-    return (np.tanh(x).view(np.uint32) & np.uint32(0xFFFFF000)).view(np.float32)
-
-
-_APPROXIMATE = {
-    "ex2": np.exp2, "lg2": lambda x: np.where((x > 0.5) & (x < 2), _step(22, np.log2)(x), np.log2(x)),
-    "rcp": lambda x: 1 / x, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "tanh": _tanh,
-    "sin": _step(20, np.sin), "cos": _step(20, np.cos),
-}
+_APPROXIMATE = {"ex2": approximations.ex2, "lg2": approximations.lg2, "rcp": approximations.rcp,
+                "sqrt": np.sqrt, "rsqrt": approximations.rsqrt, "tanh": approximations.tanh,
+                "sin": approximations.sin, "cos": approximations.cos}
 _ONE = {"neg": np.negative, "abs": np.abs, "not": np.invert, "mov": lambda x: x,
         "rcp": lambda x: 1 / x, "sqrt": np.sqrt}
 _TWO = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,

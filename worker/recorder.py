@@ -21,6 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 import companion
 import flags
+import other_numbers
 import standins
 from dispatch import Recorder
 from launches import Launches
@@ -176,6 +177,9 @@ class Recording:
         if not isinstance(arguments, (list, tuple)):
             raise Refused("raised", "get_inputs returned a %s, not a list of arguments"
                           % type(arguments).__name__, self.harness.name, None)
+        numbers = self.request.get("numbers")
+        if numbers:
+            arguments = [other_numbers.changed(a, numbers == "floats") for a in arguments]
         return [a.cuda() if isinstance(a, torch.Tensor) else a for a in arguments]
 
     def _begin(self):

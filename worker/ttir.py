@@ -10,6 +10,9 @@ import functools
 import re
 
 
+OPERATION_COST = 128  # elements that one operation of an interpreter counts for, however small
+
+
 class Unreadable(Exception):
     """A line that does not look like TTIR."""
 
@@ -32,7 +35,7 @@ class Type:
 
 
 class Operation:
-    __slots__ = ("kind", "text", "operands", "results", "types", "regions", "successors")
+    __slots__ = ("kind", "text", "operands", "results", "types", "regions", "successors", "hints")
 
     def __init__(self, kind, text, operands, results):
         self.kind, self.text = kind, text
@@ -40,6 +43,14 @@ class Operation:
         self.types = []       # of results
         self.regions = []     # lists of Blocks
         self.successors = []  # (label, operands)
+        self.hints = {}       # what the source promises of the result, by name: numbers by dimension
+
+    def work(self):
+        """The elements of its results; the products that a matrix product sums."""
+        if self.kind == "tt.dot":
+            inner = re.search(r":\s*tensor<(?:\d+x)*(\d+)x\D", self.text)
+            return self.types[0].size * int(inner.group(1) if inner else 1)
+        return sum(kind.size for kind in self.types)
 
     def attribute(self, pattern, default=None):
         """The first group of `pattern` in the operation's text."""
@@ -51,6 +62,11 @@ class Block:
     def __init__(self, label, arguments):
         self.label, self.arguments = label, arguments  # arguments: [(name, Type)]
         self.operations = []
+
+    @functools.cached_property
+    def work(self):
+        """What one run of the block's own operations costs an interpreter, in elements."""
+        return sum(OPERATION_COST + operation.work() for operation in self.operations)
 
 
 class Function:
@@ -74,6 +90,7 @@ _DEFINITION = re.compile(r"^((?:%[\w$.-]+(?::\d+)?(?:,\s*)?)+)\s*=\s*(.*)$", re.
 _LOCATION = re.compile(r'\s*loc\((?:[^()"]|"[^"]*"|\((?:[^()"]|"[^"]*"|\([^()]*\))*\))*\)')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _KIND = re.compile(r'^"?([a-zA-Z_][\w]*\.[\w.]+)"?')
+_HINT = re.compile(r"\btt\.(divisibility|contiguity|constancy) = (dense<[^>]*>|\d+)")
 _ARGUMENT = re.compile(r"(%[\w$.-]+)\s*:\s*((?:[^,<>(){}]|<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>)+)")
 
 
@@ -188,6 +205,8 @@ class _Reader:
 
     def _finish(self, operation, head):
         kind = operation.kind
+        for name, numbers in _HINT.findall(head):
+            operation.hints[name] = [int(n) for n in re.findall(r"\d+", numbers)]
         if kind == "scf.for":
             self._for(operation)
         elif kind == "scf.while":

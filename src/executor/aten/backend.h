@@ -79,9 +79,14 @@ class Backend {
     return isolated() ? store_in_place(tensors) : store_on_host(tensors);
   }
   virtual int64_t off_device_bytes() const { return int64_t{4} << 30; }
-  // Lets kernels touch guard bytes, or not. Only backends that refuse accesses outside of buffers
-  // at once use it.
+  // Lets kernels touch guard bytes and break what they promise to the compiler, or not. Only
+  // backends that refuse both at once use it.
   virtual void open_guards(bool /*open*/) {}
+  // Decides what a device leaves open, such as the order of a launch's programs, as far as the
+  // backend can.
+  virtual void seed_launches(uint64_t /*seed*/) {}
+  // Limits what a launch may do, in operations on elements. Backends that cannot count ignore it.
+  virtual void limit_work(double /*operations*/) {}
   // Does slow work for which the first trial would have to wait, such as loading libraries and
   // compiling the executor's own code.
   virtual void get_ready() {}

@@ -13,9 +13,6 @@
 
 namespace kw::exec {
 
-// What the memory holds that an operator of the empty family returns.
-enum class EmptyFill { kLeave, kZero, kPoison, kNumbers };
-
 // Splits "aten.name.overload" into "aten::name" and "overload", as the dispatcher needs them. The
 // overload is empty for "default". Throws InputError if `op` has another form.
 std::pair<std::string, std::string> dispatcher_name(const std::string& op);

@@ -113,10 +113,20 @@ class InterpretedKernel {
   std::optional<std::string> ttir_;  // from its first launch on
 };
 
+// How launches run at present.
+struct LaunchSettings {
+  bool open_guards = false;
+  uint64_t seed = 0;
+  double work = 0x1p60;  // until a trial limits it
+};
+
 class InterpretedLaunch : public PreparedLaunch {
  public:
-  InterpretedLaunch(InterpretedKernel& kernel, const Launch& launch, const bool& open_guards)
-      : kernel_(kernel), launch_(launch), open_guards_(open_guards) {}
+  // `number` tells a program's launches apart: each has a seed of its own, also if others are left
+  // out.
+  InterpretedLaunch(InterpretedKernel& kernel, const Launch& launch, int number,
+                    const LaunchSettings& settings)
+      : kernel_(kernel), launch_(launch), number_(number), settings_(settings) {}
 
   bool run(std::span<const at::Tensor> tensors) override {
     std::vector<InterpretedBuffer> buffers;
@@ -130,11 +140,18 @@ class InterpretedLaunch : public PreparedLaunch {
     for (const InterpretedBuffer& buffer : buffers) {
       const auto bytes = static_cast<int64_t>(buffer.storage().nbytes());
       Json place = {{"bytes", buffer.file().bytes()}};
-      if (!open_guards_) place.update({{"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
+      if (!settings_.open_guards)
+        place.update({{"begin", kGuardBytes}, {"end", kGuardBytes + bytes}});
       places.push_back(std::move(place));
       files.push_back(buffer.file().fd());
     }
-    kernel_.launch({{"grid", launch_.grid}, {"args", std::move(args)}, {"buffers", places}}, files);
+    kernel_.launch({{"grid", launch_.grid},
+                    {"args", std::move(args)},
+                    {"buffers", places},
+                    {"promises", !settings_.open_guards},
+                    {"work", settings_.work},
+                    {"seed", {settings_.seed, number_}}},
+                   files);
     // All buffers are copied, also those that the kernel is not said to write, so that hidden
     // writes show.
     for (InterpretedBuffer& buffer : buffers) buffer.copy_back();
@@ -159,23 +176,26 @@ class InterpretedLaunch : public PreparedLaunch {
 
   InterpretedKernel& kernel_;
   Launch launch_;
-  const bool& open_guards_;
+  const int number_;
+  const LaunchSettings& settings_;
 };
 
 class InterpretedKernels : public KernelSet {
  public:
   InterpretedKernels(Interpreter& interpreter, const std::vector<Kernel>& kernels,
-                     const bool& open_guards)
-      : open_guards_(open_guards) {
+                     const LaunchSettings& settings)
+      : settings_(settings) {
     for (const Kernel& kernel : kernels) kernels_.emplace_back(interpreter, kernel);
   }
   std::unique_ptr<PreparedLaunch> prepare(const Launch& launch) override {
-    return std::make_unique<InterpretedLaunch>(kernels_.at(launch.kernel), launch, open_guards_);
+    return std::make_unique<InterpretedLaunch>(kernels_.at(launch.kernel), launch, launches_++,
+                                               settings_);
   }
 
  private:
   std::deque<InterpretedKernel> kernels_;
-  const bool& open_guards_;
+  const LaunchSettings& settings_;
+  int launches_ = 0;
 };
 
 // Returns the bytes of a line such as "VmHWM:   123 kB" of /proc/self/status; 0 if it is absent.
@@ -212,11 +232,13 @@ class CpuBackend : public Backend {
             {"threads", at::get_num_threads()}};
   }
   std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) override {
-    return std::make_unique<InterpretedKernels>(interpreter_, kernels, open_guards_);
+    return std::make_unique<InterpretedKernels>(interpreter_, kernels, settings_);
   }
   bool isolated() const override { return true; }
   bool deterministic() const override { return true; }
-  void open_guards(bool open) override { open_guards_ = open; }
+  void open_guards(bool open) override { settings_.open_guards = open; }
+  void seed_launches(uint64_t seed) override { settings_.seed = seed; }
+  void limit_work(double operations) override { settings_.work = operations; }
   void synchronize() override {}
   void reset_peak_bytes() override { std::ofstream("/proc/self/clear_refs") << "5"; }
   int64_t peak_bytes() const override { return status_bytes("VmHWM"); }
@@ -230,7 +252,7 @@ class CpuBackend : public Backend {
 
   WorkerPool pool_;
   Interpreter interpreter_;
-  bool open_guards_ = false;
+  LaunchSettings settings_;
 };
 
 }  // namespace

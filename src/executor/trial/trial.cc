@@ -11,6 +11,7 @@
 #include "executor/discrete/quantized_outputs.h"
 #include "executor/trial/idle_launches.h"
 #include "formats/base/error.h"
+#include "program/cost.h"
 
 namespace kw::exec {
 namespace {
@@ -26,6 +27,15 @@ int64_t launches(const Program& program) {
 
 // Inputs of more bytes are drawn again instead of being kept.
 constexpr int64_t kMostDrawn = int64_t{1} << 30;
+
+// How much a launch may do: many times what the reference does, as usual kernels compute addresses,
+// and may compute things again in each program. Small tasks get a few million steps of an
+// interpreter.
+double most_work(const Program& reference) {
+  constexpr double kFactor = 1024, kFloor = 0x1p28;
+  const Cost cost = program_cost(reference);
+  return kFloor + kFactor * (cost.flops + cost.bytes);
+}
 
 // Calls `work` and returns its result. If it throws, `side` is the one at fault.
 template <class Work>
@@ -223,7 +233,7 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const Ablation& ablation,
                                        std::vector<at::Tensor>* inputs_after,
                                        std::vector<at::Tensor>* derived_before) {
-  const EmptyFill fill = request_.used_memory ? EmptyFill::kNumbers : EmptyFill::kPoison;
+  const Unwritten fill = request_.unwritten;
   // Steps are numbered by program, so a single launch and a part concern forward alone.
   const Ablation of_derive{.all_launches = ablation.all_launches, .unwritten = ablation.unwritten};
   std::vector<at::Tensor> all = guards.copy(draw.state);
@@ -233,6 +243,7 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   seed_generators(derive_seed(request_.seed, Purpose::kForward));
+  backend_.seed_launches(derive_seed(request_.seed, Purpose::kLaunches));
   if (inputs_after) *inputs_after = all;
   if (derived_before) *derived_before = guards.copy(derived);
   return candidate_.forward().run(std::move(all), ReplayOptions::candidate(guards, fill, ablation));
@@ -240,7 +251,8 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
 
 void OneTrial::run_candidate(const Draw& draw) {
   {
-    Guards guards(backend_.device(), request_.used_memory ? kUsedMemory : kPoison);
+    Guards guards(backend_.device(),
+                  request_.unwritten == Unwritten::kPoison ? kPoison : kUsedMemory);
     own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after, &derived_);
     const bool launches_intact = candidate_.forward().guards_intact();
     backend_.synchronize();
@@ -442,6 +454,7 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   };
   backend_.reset_peak_bytes();
   backend_.open_guards(!request.guards);
+  backend_.limit_work(most_work(reference.task().forward));
   try {
     on_behalf_of(Side::kCandidate, report, [&] { check_adopted(reference, candidate); });
     OneTrial(backend_, cache_, request, reference, candidate, report, not_overwritten).run();

@@ -1,0 +1,298 @@
+"""The interpreter of launches against small kernels whose results are worked out by hand here."""
+
+import os
+import sys
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "worker"))
+
+import interpreter  # noqa: E402
+from machine import Machine  # noqa: E402
+from memory import Fault, Memory, OutOfBounds  # noqa: E402
+
+HEAD = """import triton
+import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def kernel(%s):
+"""
+SEEDS = range(8)
+
+
+def machine(parameters, body, arrays, seed, **constants):
+    """A machine for the kernel with this body, and the addresses of `arrays`. `parameters` maps names
+    to types; constants are constexprs."""
+    names = [*parameters, *constants]
+    text = HEAD % ", ".join([*parameters, *(name + ": tl.constexpr" for name in constants)])
+    text += "".join("    %s\n" % line for line in body.strip("\n").split("\n"))
+    kernel = {"name": "kernel", "attrs": {}, "options": {},
+              "constexprs": {str(names.index(name)): value for name, value in constants.items()},
+              "params": [{"name": name, "type": parameters.get(name, "constexpr")} for name in names]}
+    memory = Memory([array.view(np.uint8) for array in arrays])
+    return (Machine(interpreter.front_end(kernel, text), "kernel", memory, seed),
+            [Memory.address(i, 0) for i in range(len(arrays))])
+
+
+def launch(parameters, body, grid, arrays, scalars=(), seed=0, **constants):
+    made, addresses = machine(parameters, body, arrays, seed, **constants)
+    made.launch([grid, 1, 1], [*addresses, *scalars])
+
+
+# -- the order of programs --------------------------------------------------------------------------
+
+PAIRS = """
+p = tl.program_id(0)
+tl.store(x + p, p + 1)
+tl.store(y + p, tl.load(x + (p ^ DISTANCE)))
+"""
+
+
+@pytest.mark.parametrize("distance", [1, 2, 4, 32])
+def test_a_race_between_two_programs_shows_at_any_distance(distance):
+    """Each program reads what its partner wrote, or has yet to write."""
+    right = (np.arange(64) ^ distance) + 1
+    wrong = 0
+    for seed in SEEDS:
+        x, y = np.zeros(64, np.int32), np.zeros(64, np.int32)
+        launch({"x": "*i32", "y": "*i32"}, PAIRS, 64, [x, y], seed=seed, DISTANCE=distance)
+        wrong += not (y == right).all()
+    assert wrong == len(SEEDS)
+
+
+def test_the_last_of_two_writers_is_not_always_the_same():
+    body = "tl.store(x, tl.program_id(0))"
+    found = set()
+    for seed in range(32):
+        x = np.zeros(1, np.int32)
+        launch({"x": "*i32"}, body, 2, [x], seed=seed)
+        found.add(int(x[0]))
+    assert found == {0, 1}
+
+
+def test_every_program_of_a_grid_runs_once():
+    for total in (1, 2, 3, 5, 64, 1000):
+        x = np.zeros(total, np.int32)
+        launch({"x": "*i32"}, "tl.atomic_add(x + tl.program_id(0), 1)", total, [x], seed=total)
+        assert (x == 1).all()
+
+
+def test_equal_seeds_give_equal_orders():
+    body = "t = tl.atomic_add(x, 1)\ntl.store(y + t, tl.program_id(0))"
+    orders = []
+    for seed in (1, 1, 2):
+        x, y = np.zeros(1, np.int32), np.zeros(16, np.int32)
+        launch({"x": "*i32", "y": "*i32"}, body, 16, [x, y], seed=seed)
+        orders.append(y.tolist())
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[2]) == list(range(16))
+
+
+# -- programs that wait -----------------------------------------------------------------------------
+
+TURNS = """
+p = tl.program_id(0)
+while tl.atomic_cas(turn, p, p) != p:
+    pass
+tl.store(y, tl.load(y) * 3 + p)
+tl.atomic_xchg(turn, p + 1)
+"""
+BARRIER = """
+p = tl.program_id(0)
+tl.store(x + p, p + 1)
+tl.atomic_add(count, 1)
+while tl.atomic_add(count, 0) < tl.num_programs(0):
+    pass
+q = tl.num_programs(0) - 1 - p
+tl.store(y + p, tl.load(x + q))
+"""
+PLAIN_FLAG = """
+p = tl.program_id(0)
+if p == 0:
+    while tl.load(flag, volatile=True) == 0:
+        pass
+    tl.store(y, tl.load(x))
+else:
+    tl.store(x, 7)
+    tl.store(flag, 1)
+"""
+
+
+def test_programs_take_turns_in_their_own_order():
+    for seed in SEEDS:
+        turn, y = np.zeros(1, np.int32), np.zeros(1, np.int32)
+        launch({"turn": "*i32", "y": "*i32"}, TURNS, 6, [turn, y], seed=seed)
+        expected = 0
+        for p in range(6):
+            expected = expected * 3 + p
+        assert y[0] == expected
+
+
+def test_a_barrier_of_the_grid_holds():
+    for seed in SEEDS:
+        x, count, y = (np.zeros(n, np.int32) for n in (24, 1, 24))
+        launch({"x": "*i32", "count": "*i32", "y": "*i32"}, BARRIER, 24, [x, count, y], seed=seed)
+        assert (y == 24 - np.arange(24)).all()
+
+
+def test_a_flag_that_another_program_stores_is_waited_for():
+    for seed in SEEDS:
+        x, flag, y = (np.zeros(1, np.int32) for _ in range(3))
+        launch({"x": "*i32", "flag": "*i32", "y": "*i32"}, PLAIN_FLAG, 2, [x, flag, y], seed=seed)
+        assert y[0] == 7
+
+
+@pytest.mark.parametrize("grid", [1, 4])
+def test_a_wait_for_what_no_program_does_is_told(grid):
+    body = "while tl.atomic_cas(x, 1, 1) != 1:\n    pass"
+    with pytest.raises(Fault, match="wait"):
+        launch({"x": "*i32"}, body, grid, [np.zeros(1, np.int32)])
+
+
+def test_a_fault_of_a_program_that_waited_is_its_own():
+    body = BARRIER + "tl.store(y + 1000, p)"
+    with pytest.raises(OutOfBounds):
+        launch({"x": "*i32", "count": "*i32", "y": "*i32"}, body, 4,
+               [np.zeros(n, np.int32) for n in (4, 1, 4)])
+
+
+def test_a_loop_that_counts_its_rounds_is_no_wait():
+    body = "n = 0\nwhile (tl.load(x) == 0) & (n < 10):\n    n += 1\ntl.store(y, n)"
+    y = np.zeros(1, np.int32)
+    launch({"x": "*i32", "y": "*i32"}, body, 1, [np.zeros(1, np.int32), y])
+    assert y[0] == 10
+
+
+# -- how much a launch does ----------------------------------------------------------------------
+
+@pytest.mark.parametrize("grid, body", [
+    (2**31 - 1, "if tl.program_id(0) == 7:\n    tl.store(x, 1)"),
+    (1, "n = 0\nwhile n >= 0:\n    n = (n + 1) & 1023\ntl.store(x, n)"),
+    (1, "n = 0\nfor i in range(2000000000):\n    n = (n + i) ^ 3\ntl.store(x, n)"),
+    (1, "for i in range(100000):\n    tl.store(x + i * 0, tl.sum(tl.arange(0, 1024), 0))"),
+])
+def test_a_launch_that_does_too_much_is_told_by_count(grid, body):
+    made, addresses = machine({"x": "*i32"}, body, [np.zeros(1, np.int32)], 0)
+    made.work = made.most_work = 1e6
+    with pytest.raises(Fault, match="work"):
+        made.launch([grid, 1, 1], addresses)
+
+
+def test_the_products_of_a_matrix_product_count():
+    body = "i = tl.arange(0, 32)\na = tl.load(x + i[:, None] * 32 + i[None, :])\n" \
+           "tl.store(x + i[:, None] * 32 + i[None, :], tl.dot(a, a, input_precision='ieee'))"
+    made, _ = machine({"x": "*fp32"}, body, [np.zeros(1024, np.float32)], 0)
+    assert 32**3 < made.kernel.blocks[0].work < 2 * 32**3 + 20000
+
+
+# -- what has no value ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("body", [
+    "tl.store(y, tl.sum(tl.load(x + i, mask=i < 3), 0))",
+    "tl.store(y, tl.max(tl.load(x + i, mask=i < 3), 0))",
+    "tl.store(y, tl.min(tl.load(x + i, mask=i < 3), 0))",
+])
+@pytest.mark.parametrize("dtype, name", [("f4", "fp32"), ("f2", "fp16"), ("i4", "i32"), ("i1", "i8")])
+def test_masked_elements_without_other_are_nothing_to_rely_on(body, dtype, name):
+    """Some launches differ: nothing that a candidate takes them for holds in all of them."""
+    found = set()
+    for seed in SEEDS:
+        x, y = np.array([1, 2, 3, 0], dtype), np.zeros(1, dtype)
+        launch({"x": "*" + name, "y": "*" + name}, "i = tl.arange(0, 4)\n" + body, 1, [x, y], seed=seed)
+        found.add(y[0].tobytes())
+    assert len(found) > 1
+
+
+def test_masked_elements_that_are_masked_again_do_no_harm():
+    body = "i = tl.arange(0, 4)\nv = tl.load(x + i, mask=i < 3)\ntl.store(y + i, v + 1, mask=i < 3)"
+    for seed in SEEDS:
+        x, y = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+        launch({"x": "*fp32", "y": "*fp32"}, body, 1, [x, y], seed=seed)
+        assert y.tolist() == [1, 2, 3, 0]
+
+
+# -- hints ------------------------------------------------------------------------------------------
+
+def hinted(body, n, seed=0):
+    x, y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    launch({"x": "*fp32", "y": "*fp32", "n": "i32"}, body, 1, [x, y], [n], seed=seed)
+    return y
+
+
+def test_a_multiple_that_is_none_is_told():
+    body = "k = tl.multiple_of(n + tl.program_id(0), 4)\ni = k + tl.arange(0, 16)\n" \
+           "tl.store(y + i, tl.load(x + i))"
+    assert hinted(body, 8)[8:24].tolist() == list(range(8, 24))
+    with pytest.raises(Fault, match="multiple"):
+        hinted(body, 6)
+
+
+def test_elements_that_are_not_contiguous_are_told():
+    body = "i = tl.max_contiguous(tl.arange(0, 16) * n, 16)\ntl.store(y + i, tl.load(x + i))"
+    hinted(body, 1)
+    with pytest.raises(Fault, match="contiguous"):
+        hinted(body, 2)
+
+
+def test_elements_that_are_not_constant_are_told():
+    body = "i = tl.max_constancy(tl.arange(0, 16) // n, 4)\ntl.store(y + i, tl.load(x + i))"
+    hinted(body, 4)
+    with pytest.raises(Fault, match="equal"):
+        hinted(body, 3)
+
+
+@pytest.mark.parametrize("n", [16, 20, 128])
+def test_the_usual_hint_of_a_product_holds_where_rows_wrap_at_a_vector(n):
+    """Triton's tutorial says BLOCK elements are contiguous, and they wrap at n. Vectors are of 16 bytes."""
+    body = "i = tl.max_contiguous(tl.multiple_of(tl.arange(0, 64) % n, 64), 64)\n" \
+           "tl.store(y + tl.arange(0, 64), tl.load(x + i))"
+    assert hinted(body, n)[:64].tolist() == [i % n for i in range(64)]
+    with pytest.raises(Fault):
+        hinted(body, 18)
+
+
+def test_an_assumption_that_does_not_hold_is_told():
+    body = "tl.assume(n > 3)\ntl.store(y, 1.0)"
+    hinted(body, 4)
+    with pytest.raises(Fault, match="assume"):
+        hinted(body, 3)
+
+
+# -- the device library -----------------------------------------------------------------------------
+
+def by_library(function, x, out=np.float32, name="fp32"):
+    y = np.zeros(len(x), out)
+    launch({"x": "*fp32", "y": "*" + name}, "i = tl.arange(0, %d)\ntl.store(y + i, libdevice.%s(tl.load(x + i)))"
+           % (len(x), function), 1, [np.array(x, np.float32), y])
+    return y
+
+
+def test_the_gamma_function_has_its_sign():
+    """Gamma(-1/2) = -2 sqrt(pi), Gamma(-3/2) = 4 sqrt(pi) / 3, Gamma(n) = (n - 1)!."""
+    root = np.sqrt(np.pi)
+    found = by_library("tgamma", [-0.5, -1.5, 0.5, 5.0])
+    np.testing.assert_allclose(found, [-2 * root, 4 * root / 3, root, 24], rtol=1e-6)
+
+
+def test_rounding_to_integers_takes_the_even_one():
+    assert by_library("llrint", [0.5, 1.5, -2.5, 3.7], np.int64, "i64").tolist() == [0, 2, -2, 4]
+    assert by_library("llround", [0.5, 1.5, -2.5, 3.7], np.int64, "i64").tolist() == [1, 2, -3, 4]
+
+
+@pytest.mark.parametrize("function, exact, x", [
+    ("fast_expf", np.exp, np.linspace(20, 80, 64)),
+    ("fast_exp10f", lambda x: 10.0 ** x, np.linspace(8, 30, 64)),
+    ("fast_sinf", np.sin, np.linspace(1e-4, 1e-3, 64)),
+    ("fast_cosf", np.cos, np.linspace(1.5700, 1.5706, 64)),
+    ("fast_logf", np.log, np.linspace(1.0001, 1.001, 64)),
+    ("fast_log2f", np.log2, np.linspace(1.0001, 1.001, 64)),
+])
+def test_fast_functions_have_an_error(function, exact, x):
+    """Where CUDA's guide puts their error far above the rounding of float32."""
+    x = np.float32(x)
+    right = exact(x.astype(np.float64))
+    error = np.sqrt(np.mean(((by_library(function, x) - right) / right) ** 2))
+    assert 4e-7 < error < 1e-2
