@@ -121,4 +121,14 @@ Cost program_cost(const Program& program) {
   return total;
 }
 
+bool runs_on_cpu(const Task& task) {
+  constexpr double kMostFlops = 1e11;
+  const auto launches = [](const Program& program) {
+    return std::ranges::any_of(
+        program.steps, [](const Step& step) { return std::holds_alternative<Launch>(step); });
+  };
+  return !launches(task.derive) && !launches(task.forward) &&
+         program_cost(task.forward).flops <= kMostFlops;
+}
+
 }  // namespace kw

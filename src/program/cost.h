@@ -15,6 +15,10 @@ struct Cost {
 Cost step_cost(const Program& program, const Step& step);  // zero for launches
 Cost program_cost(const Program& program);                 // sum over aten steps
 
+// Returns whether a CPU can run a task's forward in a moment: nothing is launched, and there are at
+// most 1e11 operations.
+bool runs_on_cpu(const Task& task);
+
 // Elements of all rows that bags of an embedding take; 0 of other operators.
 double bag_elements(const Program& program, const AtenCall& call);
 

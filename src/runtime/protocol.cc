@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "program/rewrite/sources.h"
+
 namespace kw {
 namespace {
 
@@ -14,15 +16,23 @@ constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 constexpr int kMaxPlaces = 1'000'000;
 
-constexpr std::array<std::string_view, 19> kVariationNames = {
-    "plain",      "scale-down",    "scale-up",   "negative",     "mixed-signs",
-    "affine",     "integers",      "uneven",     "zeros",        "blank",
-    "parameters", "used",          "not-finite", "far",          "constant",
-    "range-ends", "named-numbers", "shuffled",   "other-numbers"};
+constexpr std::array<std::string_view, 21> kVariationNames = {
+    "plain",      "scale-down",    "scale-up",   "negative",      "mixed-signs",
+    "affine",     "integers",      "uneven",     "zeros",         "blank",
+    "parameters", "used",          "not-finite", "far",           "constant",
+    "range-ends", "named-numbers", "shuffled",   "other-numbers", "ties", "crossed"};
 
+constexpr std::array<std::string_view, 4> kUnwrittenNames = {"poison", "numbers", "zeros", "large"};
 constexpr std::array<std::string_view, 4> kStatusNames = {"ok", "failed", "not-judged", "died"};
 constexpr std::array<std::string_view, 3> kSideNames = {"", "reference", "candidate"};
 constexpr std::string_view kOutOfMemory = "out of memory";  // how a message of Cause ends
+
+template <size_t kCount>
+size_t index_of(const std::array<std::string_view, kCount>& names, const JsonReader& in) {
+  const size_t index = std::ranges::find(names, in.string()) - names.begin();
+  if (index == kCount) in.fail("unknown name");
+  return index;
+}
 
 // JSON has no infinities: they are tagged as in task.md.
 Json number_to_json(double x) {
@@ -206,7 +216,20 @@ std::string_view variation_name(Variation variation) {
   return kVariationNames.at(static_cast<size_t>(variation));
 }
 
-bool is_whole(Variation variation) { return variation >= Variation::kEnds; }
+std::optional<SourceChange> source_change(Variation variation) {
+  switch (variation) {
+    case Variation::kEnds:
+      return SourceChange::kEnds;
+    case Variation::kNamed:
+      return SourceChange::kNamed;
+    case Variation::kShuffled:
+      return SourceChange::kShuffle;
+    case Variation::kOther:
+      return SourceChange::kOther;
+    default:
+      return std::nullopt;
+  }
+}
 
 bool is_edge(Variation variation) {
   return variation == Variation::kZeros || variation == Variation::kBlank ||
@@ -224,7 +247,7 @@ Json to_json(const TrialRequest& request) {
           {"fixed", request.fixed},
           {"check_noop", request.check_noop},
           {"each_launch", request.each_launch},
-          {"used_memory", request.used_memory},
+          {"unwritten", kUnwrittenNames.at(static_cast<size_t>(request.unwritten))},
           {"neighbours", request.neighbours},
           {"guards", request.guards}};
 }
@@ -235,18 +258,14 @@ TrialRequest trial_request_from_json(const JsonReader& in) {
   request.reference = id_from_json(in.at("reference"));
   request.candidate = id_from_json(in.at("candidate"));
   request.seed = seed_from_json(in.at("seed"));
-  const JsonReader name = in.at("variation");
-  size_t index = 0;
-  while (index < kVariationNames.size() && kVariationNames[index] != name.string()) ++index;
-  if (index == kVariationNames.size()) name.fail("unknown variation");
-  request.variation = static_cast<Variation>(index);
+  request.variation = static_cast<Variation>(index_of(kVariationNames, in.at("variation")));
   request.only = static_cast<int>(in.at("only").integer(-1, INT32_MAX));
   for (const JsonReader& place : items_up_to(in.at("fixed"), kMaxPlaces)) {
     request.fixed.push_back(static_cast<int>(place.integer(0, INT32_MAX)));
   }
   request.check_noop = in.at("check_noop").boolean();
   request.each_launch = in.at("each_launch").boolean();
-  request.used_memory = in.at("used_memory").boolean();
+  request.unwritten = static_cast<Unwritten>(index_of(kUnwrittenNames, in.at("unwritten")));
   request.neighbours = in.at("neighbours").boolean();
   request.guards = in.at("guards").boolean();
   return request;

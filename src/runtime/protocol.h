@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -23,6 +24,8 @@
 #include "formats/json.h"
 
 namespace kw {
+
+enum class SourceChange;  // program/rewrite/sources.h
 
 // How the inputs of a trial are changed. Only floating tensors change, and masks where a line says
 // so. The last four change whole numbers and flags alone, before other inputs are made of them
@@ -47,10 +50,12 @@ enum class Variation {
   kEnds,        // whole numbers are at the ends of their range
   kNamed,       // whole numbers are those that the reference names
   kShuffled,    // whole numbers are in another order, some twice
-  kOther        // equal whole numbers become smaller ones, equal flags others
+  kOther,       // equal whole numbers become smaller ones, equal flags others
+  kTies,        // few different numbers, so that many are equal
+  kCrossed      // inputs or parameters are scaled so far that a bound is crossed
 };
-// Returns whether a variation changes whole numbers and flags.
-bool is_whole(Variation variation);
+// Returns how a variation changes whole numbers and flags; nullopt if it does not.
+std::optional<SourceChange> source_change(Variation variation);
 std::string_view variation_name(Variation variation);
 // Returns whether a variation is at the edge of a task's domain. There a candidate may be anything
 // where the reference is not finite.
@@ -68,21 +73,30 @@ struct Varied {
 // same for each candidate.
 using ReferenceKey = std::tuple<int, uint64_t, Varied>;
 
+// What the memory holds that an operator of the empty family returns. A kernel may recognise one of
+// them, so trials take turns.
+enum class Unwritten {
+  kPoison,   // NaN (executor/aten/guarded_memory.h)
+  kNumbers,  // numbers of both signs up to 1, as in memory that was used before
+  kZeros,    // as in new memory
+  kLarge     // numbers of both signs up to 3e4
+};
+
 struct TrialRequest {
   int reference = 0;  // task ids
   int candidate = 0;
   uint64_t seed = 0;
   Variation variation = Variation::kPlain;
-  int only = -1;             // the one input that varies; -1: all
+  int only = -1;  // the one input that varies; -1: all. kCrossed: the bound that is crossed
   std::vector<int> fixed;    // of the reference's state, the entries that stay as they are
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // run once without each forward launch: TrialReport::idle_launches
-  // Fresh memory holds numbers, like memory that was used before, instead of poison.
-  bool used_memory = false;
+  Unwritten unwritten = Unwritten::kPoison;
   // Neighbours are inputs that are about a unit in the last place off. If true, the reference is
   // run on some of them too, and its error is at least its error there.
   bool neighbours = false;
-  // False: accesses just outside of a buffer are ignored. For selftest.
+  // False: accesses just outside of a buffer and broken promises to the compiler are ignored. For
+  // selftest.
   bool guards = true;
 
   ReferenceKey reference_key() const {

@@ -71,7 +71,7 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 }
 
 TEST(Protocol, TrialRequestsKeepEverything) {
-  for (int v = 0; v <= static_cast<int>(Variation::kOther); ++v) {
+  for (int v = 0; v <= static_cast<int>(Variation::kCrossed); ++v) {
     const TrialRequest request{.reference = 3,
                                .candidate = 4,
                                .seed = ~uint64_t{0} - 1,
@@ -80,7 +80,7 @@ TEST(Protocol, TrialRequestsKeepEverything) {
                                .fixed = v % 2 == 0 ? std::vector<int>{0, 7} : std::vector<int>(),
                                .check_noop = v % 2 == 1,
                                .each_launch = v % 3 == 0,
-                               .used_memory = v % 3 == 2,
+                               .unwritten = static_cast<Unwritten>(v % 4),
                                .guards = v % 5 == 0};
     const Json json = sent(to_json(request));
     const TrialRequest back = trial_request_from_json(JsonReader(json, ""));
@@ -91,7 +91,7 @@ TEST(Protocol, TrialRequestsKeepEverything) {
     EXPECT_EQ(back.only, request.only);
     EXPECT_EQ(back.fixed, request.fixed);
     EXPECT_EQ(back.check_noop, request.check_noop);
-    EXPECT_EQ(back.used_memory, request.used_memory);
+    EXPECT_EQ(back.unwritten, request.unwritten);
     EXPECT_EQ(back.guards, request.guards);
     EXPECT_EQ(back.each_launch, request.each_launch);
   }

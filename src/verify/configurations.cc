@@ -198,6 +198,7 @@ void Verifier::judge_built(const Reference& reference, const RecordRequest& requ
     verdict.configurations = choice.results();
   }
   judge(reference, built.task, options, verdict);
+  check_other_numbers(reference, request, options, verdict);
   if (!options.run_file || verdict.outcome != Verdict::Outcome::kAccepted) return;
   const FileReport file = try_file(workers_, request, weights, built.task, options.file_deadline);
   verdict.file = file.does;

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "formats/base/error.h"
+#include "program/cost.h"
+#include "program/rewrite/bounds.h"
 #include "program/rewrite/sources.h"
 #include "program/rewrite/tables.h"
 
@@ -27,15 +29,23 @@ bool reference_is_finite(const TrialReport& report) {
                      [](const OutputErrors& e) { return e.reference_finite; });
 }
 
-OutputErrors only_finite(OutputErrors errors) {
-  errors.candidate_rms = errors.candidate_worst = errors.section_excess = 0;
+// A variance of equal numbers is nothing but rounding, and usual formulas differ in it by much. So
+// what counts on rows of one number is off by an eighth of the output's usual RMS, and by more than
+// anything that the reference has there.
+OutputErrors gross_only(OutputErrors errors, double usual_rms) {
+  constexpr double kShare = 0.125;
+  const double scale = errors.oracle_rms > 0 ? errors.oracle_rms : 1;
   errors.int_mismatch = 0;
+  if (errors.candidate_worst * scale <= std::max(kShare * usual_rms, errors.oracle_max)) {
+    errors.candidate_rms = errors.candidate_worst = errors.section_excess = 0;
+  }
   return errors;
 }
 
-// How many times the usual errors are allowed on inputs times 64. Two nearly equal numbers then
-// leave most of an output's elements, and a few elements have most of its error. With the usual
-// factor of 4, an error may be 16 times the reference's; scores of 160 in attention take 4.6 times.
+// How many times the usual errors are allowed on inputs times 64, and on those that cross a bound.
+// Two nearly equal numbers then leave most of an output's elements, and a few elements have most of
+// its error. With the usual factor of 4, an error may be 16 times the reference's; scores of 160 in
+// attention take 4.6 times.
 constexpr double kFarFactor = 4;
 // When one element carries nearly all error, a right candidate's error is more than 64 times the
 // reference's in 1 % of cases: 2 / (pi * 64) for half-normal errors. Wrong kernels are mostly
@@ -98,21 +108,15 @@ std::vector<int> floating_inputs_of(const Task& task) {
   return out;
 }
 
-// Returns whether there are whole numbers or flags to change, in a task that the CPU can run.
-bool may_change_sources(const Task& task, SourceChange change) {
-  if (change == SourceChange::kNamed && named_integers(task.forward).empty()) return false;
-  const SourcedInputs split = split_sources(task.inputs);
-  return std::ranges::any_of(
-      split.sources, [&](const Source& source) { return applies(change, split.made, source); });
-}
+// Returns what fresh memory holds in a plan's trial. A kernel may recognise one of the kinds.
+Unwritten unwritten_of(size_t trial) { return static_cast<Unwritten>(trial % 4); }
 
-// Returns whether varied sets are tried. Published numbers come from inputs as a task draws them.
+}  // namespace
+
 bool varies(const VerifyOptions& options) {
   return options.variations && !options.without.contains("variations") &&
          options.tolerance != Tolerance::kKernelBench;
 }
-
-}  // namespace
 
 int usual_trials(const Task& reference, const VerifyOptions& options) {
   constexpr int64_t kMany = 4096;  // so many elements give an error's size to 1 %
@@ -136,7 +140,7 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     request.reference = tasks.reference_id;
     request.candidate = tasks.candidate_id;
     request.seed = options.seed + static_cast<uint64_t>(i);
-    request.used_memory = i % 2 == 1;  // a kernel may recognise poison
+    request.unwritten = unwritten_of(out.size());
     request.guards = !options.without.contains("guards");
     request.check_noop = request.each_launch =
         i == 0 && options.noop_checks && !options.without.contains("noop");
@@ -157,19 +161,26 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   if (outputs_by_conversion(reference).size() < reference.forward.outputs.size()) {
     variations.push_back(Variation::kZeros);
     variations.push_back(Variation::kBlank);
-    if (takes_roots(reference)) variations.push_back(Variation::kConstant);
+    if (takes_roots(reference) || reduces_rows(reference)) {
+      variations.push_back(Variation::kConstant);
+    }
   }
+  if (compares(reference)) variations.push_back(Variation::kTies);
   if (updates_state(reference)) variations.push_back(Variation::kUsed);
   if (asks_what_is_finite(reference)) variations.push_back(Variation::kNotFinite);
   if (gives_integers(reference) && !options.without.contains("integers")) {
     variations.push_back(Variation::kIntegers);
   }
-  for (const auto& [variation, change] : {std::pair(Variation::kEnds, SourceChange::kEnds),
-                                          std::pair(Variation::kNamed, SourceChange::kNamed),
-                                          std::pair(Variation::kShuffled, SourceChange::kShuffle),
-                                          std::pair(Variation::kOther, SourceChange::kOther)}) {
-    if (may_change_sources(reference, change)) variations.push_back(variation);
+  const std::vector<SourceChange> changes = source_changes(reference);
+  for (const Variation variation :
+       {Variation::kEnds, Variation::kNamed, Variation::kShuffled, Variation::kOther}) {
+    const SourceChange change = source_change(variation).value();
+    if (std::ranges::find(changes, change) != changes.end()) variations.push_back(variation);
   }
+  constexpr size_t kMostBounds = 4;
+  size_t bounds = runs_on_cpu(reference) ? named_bounds(reference.forward).size() : 0;
+  bounds = std::min(bounds, kMostBounds);
+  variations.insert(variations.end(), bounds, Variation::kCrossed);
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
   for (Variation v : variations) {
@@ -178,7 +189,8 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
         out.begin(), out.end(), [&](const TrialRequest& other) { return other.variation == v; }));
     varied.seed = options.seed + kVariedSeeds + kSeedsPerVariation * static_cast<uint64_t>(v) +
                   kSeedsPerRepeat * repeated;
-    varied.used_memory = out.size() % 2 == 1;
+    varied.unwritten = unwritten_of(out.size());
+    varied.only = v == Variation::kCrossed ? static_cast<int>(repeated) : -1;
     out.push_back(varied);
   }
   return out;
@@ -207,7 +219,8 @@ std::vector<TrialRequest> trials_instead(const TrialRequest& said_nothing, const
     return out;
   }
   if (said_nothing.only >= 0 || variation == Variation::kAffine ||
-      variation == Variation::kIntegers || variation == Variation::kUsed || is_whole(variation)) {
+      variation == Variation::kIntegers || variation == Variation::kUsed ||
+      source_change(variation)) {
     return {};
   }
   const std::vector<int> inputs = floating_inputs_of(reference);
@@ -237,7 +250,13 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
     if (plain) allclose_ = false;
     return report.message;
   }
-  if (plain) finite_task_ = finite_task_ && reference_is_finite(report);
+  if (plain) {
+    finite_task_ = finite_task_ && reference_is_finite(report);
+    usual_rms_.resize(report.outputs.size());
+    for (size_t i = 0; i < report.outputs.size(); ++i) {
+      usual_rms_[i] = std::max(usual_rms_[i], report.outputs[i].oracle_rms);
+    }
+  }
   trial["seconds"] = report.seconds;
   trial["phases"] = report.phases;
   trial["peak_bytes"] = report.peak_bytes;  // of the device's allocator, or of the executor
@@ -271,10 +290,12 @@ std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport&
   return "the reference itself is not finite on these inputs";
 }
 
-// Returns whether an output may be anything in such a trial. Which of many zeros is the largest is
-// not defined, nor what 0/0 is as an integer. On inputs times 64 exponentials become zeros too, and
-// near ties are known only of outputs that are indices themselves.
+// Returns whether an output may be anything in such a trial. Which of many equal numbers is the
+// largest decides what follows from it, and 0/0 is no integer. On inputs times 64 exponentials
+// become zeros too, and near ties are known only of outputs that are indices themselves.
 bool TrialJudge::is_free(size_t output, Variation variation) const {
+  if (variation == Variation::kTies)
+    return by_index_.contains(output) && !index_outputs_.contains(output);
   if (!is_edge(variation)) return false;
   const bool far = variation == Variation::kFar;
   if (by_index_.contains(output)) return !far || !index_outputs_.contains(output);
@@ -303,9 +324,10 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
     if (is_free(i, request.variation)) continue;
     OutputErrors errors = report.outputs[i];
-    // A variance of equal numbers is nothing but rounding: it only must not be NaN.
-    if (request.variation == Variation::kConstant) errors = only_finite(errors);
-    if (request.variation == Variation::kFar) {
+    if (request.variation == Variation::kConstant && takes_roots_) {
+      errors = gross_only(errors, i < usual_rms_.size() ? usual_rms_[i] : 0);
+    }
+    if (request.variation == Variation::kFar || request.variation == Variation::kCrossed) {
       // A few elements have most of the error, so cross-sections do not count.
       errors.section_excess = 0;
       errors.reference_rms *= kFarFactor;
@@ -316,9 +338,11 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
                                   : output_fault(errors, options_.tolerance);
     if (fault.empty()) continue;
     const double times = times_allowed(errors);
-    // From zeros programs make equal numbers, and divide what roundings left of them.
-    const bool zeros =
-        request.variation == Variation::kZeros || request.variation == Variation::kBlank;
+    // From zeros, or rows of one number, programs make equal numbers, and divide what roundings
+    // left of them.
+    const bool zeros = request.variation == Variation::kZeros ||
+                       request.variation == Variation::kBlank ||
+                       request.variation == Variation::kConstant;
     // A few indices that differ may be near ties.
     const bool near_ties =
         index_outputs_.contains(i) && errors.int_mismatch > 0 &&

@@ -12,6 +12,9 @@
 
 namespace kw {
 
+// Returns whether varied sets are tried. Published numbers come from inputs as a task draws them.
+bool varies(const VerifyOptions& options);
+
 // Returns on how many fresh input sets a task is tried by default. These are five, or two if varied
 // sets follow and every output has so many elements that two say as much about an error.
 int usual_trials(const Task& reference, const VerifyOptions& options);
@@ -35,7 +38,8 @@ class TrialJudge {
       : options_(options),
         by_index_(outputs_by_index(reference)),
         index_outputs_(index_outputs(reference)),
-        by_conversion_(outputs_by_conversion(reference)) {}
+        by_conversion_(outputs_by_conversion(reference)),
+        takes_roots_(takes_roots(reference)) {}
   // Returns why the candidate is wrong by this trial, whose report is judged. Empty if the
   // candidate is right or the trial says nothing. Throws InputError if the reference fails on
   // inputs as it draws them.
@@ -68,6 +72,8 @@ class TrialJudge {
 
   const VerifyOptions& options_;
   const std::set<size_t> by_index_, index_outputs_, by_conversion_;
+  const bool takes_roots_;
+  std::vector<double> usual_rms_;  // of the outputs, on inputs as the task draws them
   bool said_nothing_ = false, in_doubt_ = false;
   Json evidence_ = Json::array();
   ErrorPool pool_;

@@ -52,7 +52,7 @@ TEST(Trials, ChangeWholeNumbersAsTheyAreMade) {
     const auto trials = planned(task);
     std::vector<Variation> out;
     for (const TrialRequest& request : trials) {
-      if (is_whole(request.variation)) out.push_back(request.variation);
+      if (source_change(request.variation)) out.push_back(request.variation);
     }
     return out;
   };
@@ -62,6 +62,31 @@ TEST(Trials, ChangeWholeNumbersAsTheyAreMade) {
   EXPECT_EQ(with("aten.arange.default", DType::kInt64, false), List{Variation::kShuffled});
   EXPECT_EQ(with("aten.ones.default", DType::kBool, true), List{Variation::kOther});
   EXPECT_EQ(with("aten.randn.default", DType::kFloat32, true), List{});
+}
+
+TEST(Trials, CrossEachBoundThatIsNamed) {
+  Task task = with_outputs({1000});
+  EXPECT_EQ(count_of(Variation::kCrossed, planned(task)), 0);
+  std::map<std::string, Arg> args = {{"self", {ValueRef{0}}}, {"min", {-5.0}}, {"max", {5.0}}};
+  task.forward.steps.emplace_back(AtenCall{"aten.clamp.default", args, {0}, {}});
+  std::vector<int> bounds;
+  for (const TrialRequest& request : planned(task)) {
+    if (request.variation == Variation::kCrossed) bounds.push_back(request.only);
+  }
+  EXPECT_EQ(bounds, (std::vector<int>{0, 1}));
+}
+
+TEST(Trials, HaveTiesWhereNumbersAreCompared) {
+  Task task = with_outputs({1000});
+  EXPECT_EQ(count_of(Variation::kTies, planned(task)), 0);
+  task.forward.steps.emplace_back(AtenCall{"aten.ge.Tensor", {}, {0}, {}});
+  EXPECT_EQ(count_of(Variation::kTies, planned(task)), 1);
+}
+
+TEST(Trials, FreshMemoryHoldsEachKindInTurn) {
+  std::set<Unwritten> kinds;
+  for (const TrialRequest& request : planned(with_outputs({1000}))) kinds.insert(request.unwritten);
+  EXPECT_EQ(kinds.size(), 4u);
 }
 
 TEST(Trials, AreFewerWhereEveryOutputHasManyElements) {
@@ -261,13 +286,32 @@ TEST_F(JudgeTest, TheEdgeOfADomainIsJudgedByWhatIsFinite) {
   EXPECT_TRUE(judge.said_nothing());
 }
 
-// What a variance of equal numbers gives is rounding, but must be a number.
-TEST_F(JudgeTest, OfConstantRowsOnlyWhatIsNotFiniteCounts) {
-  TrialReport report = right();
-  report.outputs[0].candidate_rms = report.outputs[0].candidate_worst = 1;
-  EXPECT_EQ(judge.add(of(Variation::kConstant), report), "");
-  report.outputs[0].nonfinite_mismatch = 1;
-  EXPECT_NE(judge.add(of(Variation::kConstant), report), "");
+// What a variance of equal numbers gives is rounding: it must be a number, and no larger than an
+// eighth of what the output is on usual inputs.
+TEST(Judge, OfConstantRowsGrossErrorsCount) {
+  Task reference = with_outputs({1000});
+  reference.forward.steps.emplace_back(
+      AtenCall{"aten.sqrt.default", {{"self", {ValueRef{0}}}}, {0}, {}});
+  const VerifyOptions options;
+  TrialJudge judge(options, reference);
+  TrialRequest plain, constant;
+  constant.variation = Variation::kConstant;
+  TrialReport report;
+  report.status = ReplyStatus::kOk;
+  report.outputs.push_back({.dtype = "float32", .elements = 1000});
+  OutputErrors& errors = report.outputs[0];
+  errors.oracle_rms = 8;
+  EXPECT_EQ(judge.add(plain, report), "");
+  errors.oracle_rms = errors.oracle_max = 0;  // a variance of equal numbers is zero
+  errors.candidate_rms = errors.candidate_worst = 0.9;
+  EXPECT_EQ(judge.add(constant, report), "");
+  errors.candidate_worst = 1.1;
+  EXPECT_NE(judge.add(constant, report), "");
+  errors.oracle_rms = errors.oracle_max = 2;  // what the reference has there may be as large
+  errors.candidate_worst = 0.9;
+  EXPECT_EQ(judge.add(constant, report), "");
+  errors.nonfinite_mismatch = 1;
+  EXPECT_NE(judge.add(constant, report), "");
 }
 
 TEST_F(JudgeTest, WhatIsKnownOfLaunchesAndOfTheTaskIsKept) {

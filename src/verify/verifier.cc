@@ -14,6 +14,7 @@
 #include "verify/aliasing.h"
 #include "verify/blame.h"
 #include "verify/coverage.h"
+#include "verify/excess.h"
 #include "verify/trials.h"
 #include "verify/verdict/statistics.h"
 
@@ -332,6 +333,9 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
   } else if (found.share < options.minimum_share && !shared) {
     stage.reason = "Triton share " + std::to_string(found.share) + " is under " +
                    std::to_string(options.minimum_share);
+  } else if (const std::string fault = excess(reference.task, candidate); !fault.empty()) {
+    stage.stage = Stage::kCorrect;
+    stage.reason = fault;
   } else if (const std::string fault = interface_fault(reference.task, candidate);
              !fault.empty() && !options.without.contains("interface")) {
     stage.stage = Stage::kCorrect;

@@ -30,6 +30,8 @@ struct RecordRequest {
   std::vector<std::string> without;  // codes that are not refused, for selftest alone
   // Which configuration each tuning takes, by index; the first for tunings that are not listed.
   std::vector<int> configurations;
+  // Which plain numbers among the arguments of forward become others.
+  enum class OtherNumbers { kNone, kFloats, kAll } numbers = OtherNumbers::kNone;
 };
 
 // How many of a candidate's Programs are built that differ in their kernels' configurations.

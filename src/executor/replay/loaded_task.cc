@@ -174,7 +174,7 @@ std::vector<at::Tensor> LoadedTask::draw_state(uint64_t seed) {
   seed_generators(derive_seed(seed, Purpose::kInit));
   const Deterministic deterministic;
   // Parameters that torch.empty makes are uninitialised; here they are zeros.
-  return init_->run({}, ReplayOptions(EmptyFill::kZero));
+  return init_->run({}, ReplayOptions(Unwritten::kZeros));
 }
 
 AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uint64_t seed,
@@ -231,7 +231,7 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   c10::InferenceMode inference;
   const Deterministic deterministic;
   seed_generators(derive_seed(seed, Purpose::kInputs));
-  std::vector<at::Tensor> inputs = inputs_->run(state, ReplayOptions(EmptyFill::kZero));
+  std::vector<at::Tensor> inputs = inputs_->run(state, ReplayOptions(Unwritten::kZeros));
   copy_parameters(state, inputs);
   if (changes_constants(varied.variation)) {
     draw_constants(inputs, derive_seed(variation_seed, Purpose::kConstants));
@@ -253,11 +253,26 @@ std::vector<at::Tensor> LoadedTask::draw_whole(const Draw& draw, uint64_t seed,
                                                Variation variation) {
   const Deterministic deterministic;
   if (!whole_inputs_) {
-    whole_inputs_ = std::make_unique<WholeInputs>(task_, kernels_.get(), backend_.device());
+    whole_inputs_ =
+        std::make_unique<WholeInputs>(task_, on_cpu_, kernels_.get(), backend_.device());
   }
   std::vector<at::Tensor> inputs = whole_inputs_->draw(draw.state, draw.derived, seed, variation);
   copy_parameters(draw.state, inputs);
   return inputs;
+}
+
+void LoadedTask::cross(Draw& draw, uint64_t seed, int bound) {
+  if (!crossed_inputs_) crossed_inputs_ = std::make_unique<CrossedInputs>(task_);
+  const Scaling scaling =
+      crossed_inputs_->scaling(static_cast<size_t>(bound), draw.state, draw.inputs, seed);
+  {
+    c10::InferenceMode inference;
+    scale(scaling, draw.state, draw.inputs);
+  }
+  draw.derived = draw_derived(draw.state, ReplayOptions(Unwritten::kZeros));
+  if (on_cpu_.takes(draw.all(), seed) == CpuReference::Taken::kNo) {
+    throw ReplayError("it takes no inputs beyond the bound");
+  }
 }
 
 void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
@@ -268,7 +283,7 @@ void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at:
     all.insert(all.end(), derived.begin(), derived.end());
     for (at::Tensor& input : draw_inputs(state, call_seed)) all.push_back(std::move(input));
     seed_generators(derive_seed(call_seed, Purpose::kForward));
-    forward_->run(std::move(all), ReplayOptions(EmptyFill::kZero));
+    forward_->run(std::move(all), ReplayOptions(Unwritten::kZeros));
   }
 }
 
@@ -282,10 +297,11 @@ Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
   } else if (variation == Variation::kIntegers) {
     apply_affine(choose_integers(out.state, variation_seed, varied), out.state);
   }
-  out.derived = draw_derived(out.state, ReplayOptions(EmptyFill::kZero));
+  out.derived = draw_derived(out.state, ReplayOptions(Unwritten::kZeros));
   if (variation == Variation::kUsed) use(out.state, out.derived, variation_seed);
-  out.inputs = is_whole(variation) ? draw_whole(out, seed, variation)
-                                   : draw_inputs(out.state, seed, varied, variation_seed);
+  out.inputs = source_change(variation) ? draw_whole(out, seed, variation)
+                                        : draw_inputs(out.state, seed, varied, variation_seed);
+  if (variation == Variation::kCrossed) cross(out, seed, varied.only);
   return out;
 }
 

@@ -7,7 +7,8 @@
 // Variations change inputs in place (vary.h). kAffine and kParameters change all floating state but
 // tables (program/rewrite/tables.h): weights, and what constructors leave at 0 or 1. By kAffine,
 // what is no constant keeps its sign. kIntegers makes parameters integers (integers.h). Those of
-// is_whole() change sources of the inputs (whole_inputs.h). For one thread.
+// source_change() change sources of the inputs (whole_inputs.h), and kCrossed scales inputs or
+// parameters (crossed_inputs.h). For one thread.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,8 @@
 #include "executor/aten/backend.h"
 #include "executor/aten/seeds.h"
 #include "executor/discrete/index_outputs.h"
+#include "executor/replay/cpu_reference.h"
+#include "executor/replay/crossed_inputs.h"
 #include "executor/replay/replay.h"
 #include "executor/replay/whole_inputs.h"
 #include "program/program.h"
@@ -76,6 +79,8 @@ class LoadedTask {
   AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
                                const Varied& varied) const;
   std::vector<at::Tensor> draw_whole(const Draw& draw, uint64_t seed, Variation variation);
+  // Scales what crosses the bound of this index.
+  void cross(Draw& draw, uint64_t seed, int bound);
   static void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state);
   // Calls forward a few times on other inputs, which changes `state` and `derived`.
   void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
@@ -88,7 +93,10 @@ class LoadedTask {
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
   std::unique_ptr<Replay> oracle_, traced_;
-  std::unique_ptr<WholeInputs> whole_inputs_;  // from its first use on
+  CpuReference on_cpu_{task_};
+  // From their first use on.
+  std::unique_ptr<WholeInputs> whole_inputs_;
+  std::unique_ptr<CrossedInputs> crossed_inputs_;
   std::vector<DiscreteOutput> discrete_outputs_;
 };
 

@@ -50,15 +50,19 @@ class DefaultDtype {
   caffe2::TypeMeta before_;
 };
 
-// Fills the whole storage with numbers of both signs up to 1, without drawing from a generator. It
-// repeats one stretch of a wave, because a wave as long as the tensor would take several passes.
-void fill_with_numbers(const at::Tensor& made) {
+constexpr double kLarge = 3e4;  // float16 holds it
+
+// Fills the whole storage with numbers of both signs up to `largest`, without drawing from a
+// generator. It repeats one stretch of a wave, because a wave as long as the tensor would take
+// several passes.
+void fill_with_numbers(const at::Tensor& made, double largest) {
   constexpr int64_t kStretch = int64_t{1} << 16;
   const int64_t count = static_cast<int64_t>(made.storage().nbytes() / made.element_size());
   if (count == 0) return;
   const int64_t stretch = std::min(count, kStretch), whole = count / stretch * stretch;
   const at::Tensor flat = made.as_strided({count}, {1}, 0);
-  const at::Tensor wave = at::arange(stretch, made.options().dtype(at::kFloat)).sin_();
+  const at::Tensor wave =
+      at::arange(stretch, made.options().dtype(at::kFloat)).sin_().mul_(largest);
   flat.narrow(0, 0, whole).view({-1, stretch}).copy_(wave.expand({whole / stretch, -1}));
   flat.narrow(0, whole, count - whole).copy_(wave.narrow(0, 0, count - whole));
 }
@@ -72,7 +76,7 @@ ReplayOptions ReplayOptions::timed() {
 }
 
 ReplayOptions ReplayOptions::reference() {
-  ReplayOptions out(EmptyFill::kPoison);
+  ReplayOptions out(Unwritten::kPoison);
   out.overwrites_ = true;
   return out;
 }
@@ -96,7 +100,7 @@ ReplayOptions ReplayOptions::ties_flipped() {
   return out;
 }
 
-ReplayOptions ReplayOptions::candidate(Guards& guards, EmptyFill fill, const Ablation& ablation) {
+ReplayOptions ReplayOptions::candidate(Guards& guards, Unwritten fill, const Ablation& ablation) {
   ReplayOptions out = reference();
   out.fill_ = fill;
   out.guards_ = &guards;
@@ -442,8 +446,7 @@ void Replay::guard(int index, at::Tensor& result, ValueId id, Run& run) {
 }
 
 at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
-  if (run.options.fill_ == EmptyFill::kLeave) return made;
-  if (run.options.fill_ == EmptyFill::kZero) return made.zero_();
+  if (!run.options.fill_) return made;
   if (run.options.guards_) {
     const std::vector<int64_t> sizes = made.sizes().vec(), strides = made.strides().vec();
     const at::ScalarType type = made.scalar_type();
@@ -455,8 +458,20 @@ at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
   const Value& value = program_.values[id];
   if (run.options.ablation_.unwritten && !output_[value.storage]) {
     made.fill_(is_floating(value.dtype) ? *run.options.ablation_.unwritten : 0);
-  } else if (run.options.fill_ == EmptyFill::kNumbers && is_floating(value.dtype)) {
-    fill_with_numbers(made);
+    return made;
+  }
+  switch (*run.options.fill_) {
+    case Unwritten::kPoison:
+      break;
+    case Unwritten::kZeros:
+      made.zero_();
+      break;
+    case Unwritten::kNumbers:
+    case Unwritten::kLarge:
+      if (is_floating(value.dtype)) {
+        fill_with_numbers(made, run.options.fill_ == Unwritten::kLarge ? kLarge : 1);
+      }
+      break;
   }
   return made;
 }

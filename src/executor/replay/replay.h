@@ -22,6 +22,7 @@
 #include "executor/aten/operators.h"
 #include "program/program.h"
 #include "program/rewrite/transform.h"
+#include "runtime/protocol.h"
 
 namespace kw::exec {
 
@@ -42,7 +43,7 @@ class ReplayOptions {
  public:
   // A checked run. Results of the empty family hold what `fill` says.
   ReplayOptions() = default;
-  explicit ReplayOptions(EmptyFill fill) : fill_(fill) {}
+  explicit ReplayOptions(Unwritten fill) : fill_(fill) {}
 
   // A run that is timed: nothing is checked, filled or overwritten.
   static ReplayOptions timed();
@@ -59,11 +60,11 @@ class ReplayOptions {
   static ReplayOptions ties_flipped();
   // A run of a candidate. Results of the empty family, and what launches are given, come from
   // `guards`. `guards` and `ablation.part` must outlive the run.
-  static ReplayOptions candidate(Guards& guards, EmptyFill fill, const Ablation& ablation = {});
+  static ReplayOptions candidate(Guards& guards, Unwritten fill, const Ablation& ablation = {});
 
  private:
   friend class Replay;
-  EmptyFill fill_ = EmptyFill::kLeave;
+  std::optional<Unwritten> fill_;
   bool checked_ = true;
   bool overwrites_ = false;
   bool as_kernels_ = false, flips_ties_ = false;

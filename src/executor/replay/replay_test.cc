@@ -157,7 +157,7 @@ TEST_F(ReplayTest, LaunchesRunUnlessSkipped) {
   const auto is_seven = [](const at::Tensor& t) { return t.eq(7).all().item<bool>(); };
   Guards guards(at::kCPU);
   const auto without = [&](const Ablation& ablation) {
-    return run(program, {}, ReplayOptions::candidate(guards, EmptyFill::kPoison, ablation));
+    return run(program, {}, ReplayOptions::candidate(guards, Unwritten::kPoison, ablation));
   };
   auto outputs = without({});
   EXPECT_TRUE(is_seven(outputs[0]) && is_seven(outputs[1]));
@@ -175,13 +175,13 @@ TEST_F(ReplayTest, UnwrittenMemoryShows) {
        step_json("aten.empty.memory_format", {{"size", {4}}, {"dtype", {{"dtype", "int64"}}}}, {1}),
        step_json("aten.empty_like.default", {{"self", v(1)}}, {2})},
       {0, 2});
-  auto outputs = run(program, {}, ReplayOptions(EmptyFill::kZero));
+  auto outputs = run(program, {}, ReplayOptions(Unwritten::kZeros));
   EXPECT_EQ(outputs[0].abs().sum().item<double>(), 0);
-  outputs = run(program, {}, ReplayOptions(EmptyFill::kPoison));
+  outputs = run(program, {}, ReplayOptions(Unwritten::kPoison));
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
   EXPECT_GT(outputs[1].min().item<int64_t>(), int64_t{1} << 60);
   Guards guards(at::kCPU);
-  outputs = run(program, {}, ReplayOptions::candidate(guards, EmptyFill::kPoison));
+  outputs = run(program, {}, ReplayOptions::candidate(guards, Unwritten::kPoison));
   EXPECT_TRUE(outputs[0].isnan().all().item<bool>());
   static_cast<float*>(outputs[0].storage().mutable_data())[4] = 1;
   EXPECT_FALSE(guards.intact());
@@ -221,11 +221,41 @@ TEST_F(ReplayTest, UsedMemoryHoldsNumbersEverywhere) {
                        {step_json("aten.empty.memory_format",
                                   {{"size", {rows, 3}}, {"dtype", {{"dtype", dtype}}}}, {0})},
                        {0});
-      const at::Tensor made = run(program, {}, ReplayOptions(EmptyFill::kNumbers))[0];
+      const at::Tensor made = run(program, {}, ReplayOptions(Unwritten::kNumbers))[0];
       EXPECT_TRUE(made.isfinite().all().item<bool>()) << dtype << rows;
       EXPECT_GT(made.max().item<double>(), 0.5) << dtype << rows;
       EXPECT_GT(made.abs().mean().item<double>(), 0.1) << dtype << rows;
     }
+  }
+}
+
+// New memory holds zeros, with guards around it all the same.
+TEST_F(ReplayTest, NewMemoryHoldsZeros) {
+  const Program program =
+      make_program({value_json("float32", {4}, 0), value_json("int64", {4}, 1)}, {},
+                   {step_json("aten.empty.memory_format", {{"size", {4}}}, {0}),
+                    step_json("aten.empty.memory_format",
+                              {{"size", {4}}, {"dtype", {{"dtype", "int64"}}}}, {1})},
+                   {0, 1});
+  Guards guards(at::kCPU);
+  const auto outputs = run(program, {}, ReplayOptions::candidate(guards, Unwritten::kZeros));
+  EXPECT_TRUE(outputs[0].eq(0).all().item<bool>());
+  EXPECT_TRUE(outputs[1].eq(0).all().item<bool>());
+  static_cast<float*>(outputs[0].storage().mutable_data())[4] = 1;
+  EXPECT_FALSE(guards.intact());
+}
+
+TEST_F(ReplayTest, LargeNumbersAreFiniteInEveryType) {
+  for (const char* dtype : {"float32", "float16", "bfloat16"}) {
+    const Program program =
+        make_program({value_json(dtype, {100}, 0)}, {},
+                     {step_json("aten.empty.memory_format",
+                                {{"size", {100}}, {"dtype", {{"dtype", dtype}}}}, {0})},
+                     {0});
+    const at::Tensor made = run(program, {}, ReplayOptions(Unwritten::kLarge))[0];
+    EXPECT_TRUE(made.isfinite().all().item<bool>()) << dtype;
+    EXPECT_GT(made.max().item<double>(), 1e4) << dtype;
+    EXPECT_LT(made.min().item<double>(), -1e4) << dtype;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "executor/replay/vary.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -125,6 +126,15 @@ void put_not_finite(at::Tensor flat) {
   }
 }
 
+// Rounds to multiples of about half the RMS, a power of two. A row of normal numbers then has
+// several largest ones.
+void put_ties(at::Tensor flat) {
+  const double rms = flat.to(at::kDouble).square().mean().sqrt().item<double>();
+  if (!(rms > 0) || !std::isfinite(rms)) return;
+  const double step = std::exp2(std::floor(std::log2(rms)));
+  flat.copy_(flat.div(step).round_().mul_(step));
+}
+
 void vary_storage(at::Tensor flat, Variation variation, uint64_t seed) {
   switch (variation) {
     case Variation::kScaleDown:
@@ -150,6 +160,9 @@ void vary_storage(at::Tensor flat, Variation variation, uint64_t seed) {
       break;
     case Variation::kNotFinite:
       put_not_finite(flat);
+      break;
+    case Variation::kTies:
+      put_ties(flat);
       break;
     default:
       break;
@@ -182,6 +195,12 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
   }
   for (const at::Tensor& flat : whole_storages(inputs)) {
     if (flat.is_floating_point()) vary_storage(flat, variation, seed);
+  }
+}
+
+void scale_storages(const std::vector<at::Tensor>& tensors, double factor) {
+  for (at::Tensor& flat : whole_storages(tensors)) {
+    if (flat.is_floating_point()) flat.mul_(factor);
   }
 }
 

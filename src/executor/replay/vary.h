@@ -15,6 +15,9 @@ namespace kw::exec {
 // kParameters and kUsed leave floating inputs as they are.
 void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t seed);
 
+// Multiplies floating tensors in place. A storage that several share is changed once.
+void scale_storages(const std::vector<at::Tensor>& tensors, double factor);
+
 // Perturbs inputs: each element becomes larger or smaller by one or two units in its last place.
 // Whole numbers and tensors of two values stay, because flags, counts and masks are known exactly.
 void move_by_about_a_unit(const std::vector<at::Tensor>& inputs, uint64_t seed);

@@ -49,6 +49,15 @@ TEST(Vary, ViewsOfOtherTypesAreLeftToTheFirst) {
   EXPECT_TRUE(x.isfinite().all().item<bool>());
 }
 
+TEST(Vary, TiesLeaveFewDifferentNumbers) {
+  const at::Tensor x = at::randn({256, 64});
+  const at::Tensor before = x.clone();
+  vary({x}, Variation::kTies, 1);
+  EXPECT_LT(x.sub(before).abs().max().item<float>(), 1);
+  const at::Tensor largest = x.eq(x.amax(1, true)).sum(1);
+  EXPECT_GT(largest.gt(1).sum().item<int64_t>(), 64) << "rows with several largest elements";
+}
+
 TEST(Vary, AStretchOfSmallRowsIsLeft) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const at::Tensor x = ones({8, 32});  // one row a stretch

@@ -1,5 +1,5 @@
 // Inputs whose whole numbers and flags are others than a task draws (runtime/protocol.h,
-// is_whole()).
+// source_change()).
 //
 // The sources of the inputs are changed, and the other steps run on what they became. Such a set
 // counts only if the task takes it: its forward runs on the CPU, where PyTorch checks indices, and
@@ -8,11 +8,11 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "executor/discrete/whole_numbers.h"
+#include "executor/replay/cpu_reference.h"
 #include "executor/replay/replay.h"
 #include "program/program.h"
 #include "runtime/protocol.h"
@@ -21,8 +21,8 @@ namespace kw::exec {
 
 class WholeInputs {
  public:
-  // `task` and `set` must outlive this.
-  WholeInputs(const Task& task, KernelSet* set, at::Device device);
+  // `task`, `on_cpu` and `set` must outlive this.
+  WholeInputs(const Task& task, CpuReference& on_cpu, KernelSet* set, at::Device device);
 
   // Returns inputs for a state and what is derived of it. Throws ReplayError if the task takes no
   // such set, or cannot run on the CPU within reason.
@@ -39,18 +39,16 @@ class WholeInputs {
   std::vector<Attempt> attempts(SourceChange change, uint64_t seed) const;
   std::vector<at::Tensor> made(const std::vector<at::Tensor>& state, uint64_t seed,
                                SourceChange change, const Attempt& attempt);
-  enum class Taken { kNo, kNotFinite, kFinite };
-  Taken takes(const std::vector<at::Tensor>& all, uint64_t seed);
   // Returns the number of the attempt that the task takes.
   size_t choose(const std::vector<Attempt>& plan, const std::vector<at::Tensor>& state,
                 const std::vector<at::Tensor>& derived, uint64_t seed, SourceChange change);
 
-  const Task& task_;
+  CpuReference& on_cpu_;
   const SourcedInputs split_;
   const std::vector<int64_t> named_;
-  const bool counts_last_;  // of several writes to one place
+  const std::vector<SourceChange> changes_;  // none if the task cannot run on a CPU
+  const bool counts_last_;                   // of several writes to one place
   Replay sources_, rest_;
-  std::unique_ptr<Replay> on_cpu_;                          // from the first draw on
   std::map<std::pair<uint64_t, Variation>, size_t> taken_;  // the attempt that was
 };
 

@@ -60,7 +60,8 @@ Task of_positions() {
 class WholeInputsTest : public testing::Test {
  protected:
   std::vector<at::Tensor> draw(const Task& task, Variation variation, uint64_t seed) {
-    WholeInputs inputs(task, nullptr, at::kCPU);
+    CpuReference on_cpu(task);
+    WholeInputs inputs(task, on_cpu, nullptr, at::kCPU);
     return inputs.draw({}, {}, seed, variation);
   }
 };
@@ -77,7 +78,8 @@ TEST_F(WholeInputsTest, WhatIsMadeOfThemFollows) {
 
 TEST_F(WholeInputsTest, EqualSeedsGiveEqualInputs) {
   const Task task = of_positions();
-  WholeInputs inputs(task, nullptr, at::kCPU);
+  CpuReference on_cpu(task);
+  WholeInputs inputs(task, on_cpu, nullptr, at::kCPU);
   const auto first = inputs.draw({}, {}, 7, Variation::kShuffled);
   const auto other = inputs.draw({}, {}, 8, Variation::kShuffled);
   const auto again = inputs.draw({}, {}, 7, Variation::kShuffled);

@@ -41,7 +41,7 @@ class Examination {
   std::vector<at::Tensor> run(const Draw& draw) {
     std::vector<at::Tensor> inputs = own(draw.all());
     seed_generators(forward_seed_);
-    return task_.forward().run(std::move(inputs), ReplayOptions(EmptyFill::kZero));
+    return task_.forward().run(std::move(inputs), ReplayOptions(Unwritten::kZeros));
   }
   void compare_with_oracle(at::Device device, ExamineReport& report);
   void move_all(ExamineReport& report);
@@ -58,7 +58,7 @@ void Examination::compare_with_oracle(at::Device device, ExamineReport& report) 
   std::vector<at::Tensor> wide = widened(drawn_.all());
   seed_generators(forward_seed_);
   // The sources of discrete outputs follow the outputs; they are not examined.
-  const auto oracle = task_.oracle().run(std::move(wide), ReplayOptions(EmptyFill::kZero));
+  const auto oracle = task_.oracle().run(std::move(wide), ReplayOptions(Unwritten::kZeros));
   const Program& forward = task_.task().forward;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     ExaminedOutput& output = report.outputs.emplace_back();
@@ -101,7 +101,7 @@ void Examination::draw_again(ExamineReport& report) {
   for (size_t i = 0; i < drawn_.state.size(); ++i) {
     Draw one = drawn_;
     one.state[i] = other.state[i];
-    one.derived = task_.draw_derived(one.state, ReplayOptions(EmptyFill::kZero));
+    one.derived = task_.draw_derived(one.state, ReplayOptions(Unwritten::kZeros));
     report.changes.push_back(changes(one));
   }
   for (size_t i = 0; i < drawn_.inputs.size(); ++i) {

@@ -174,11 +174,11 @@ void allow_near_ties(LoadedTask& reference, const std::vector<at::Tensor>& input
 // request asks for it, the runs compute as kernels do and every output counts. Otherwise an output
 // counts only if its own worst error is beyond kIllConditioned units.
 //
-// On zeros, programs make equal numbers and divide what roundings left of them. There each step's
-// result is also off by a unit. Elsewhere that would allow several times what ill-conditioned
-// programs err. Inputs of half types are not asked for, as their units are coarser than what
-// kernels compute in. In a cross-section of few elements that matter, each run has luck of its own,
-// so there each element's worst error counts.
+// On zeros and rows of one number, programs make equal numbers and divide what roundings left of
+// them. There each step's result is also off by a unit. Elsewhere that would allow several times
+// what ill-conditioned programs err. Inputs of half types are not asked for, as their units are
+// coarser than what kernels compute in. In a cross-section of few elements that matter, each run
+// has luck of its own, so there each element's worst error counts.
 void allow_perturbed_inputs(LoadedTask& reference, const Draw& draw, uint64_t seed,
                             const Varied& varied, ReferenceSide& side, at::Device device) {
   constexpr int kPerturbedRuns = 3;
@@ -194,7 +194,9 @@ void allow_perturbed_inputs(LoadedTask& reference, const Draw& draw, uint64_t se
     const bool is_ill = asked || output.errors.reference_worst > kIllConditioned * eps;
     if (own_unit > 0 && is_ill) ill.push_back(i);
   }
-  const bool zeros = varied.variation == Variation::kZeros || varied.variation == Variation::kBlank;
+  const bool zeros = varied.variation == Variation::kZeros ||
+                     varied.variation == Variation::kBlank ||
+                     varied.variation == Variation::kConstant;
   const bool chooses = asked && !reference.discrete_outputs().empty();
   for (int n = 0; n < kPerturbedRuns && (chooses || !ill.empty()); ++n) {
     Guards copies = Guards::overwriting(device);

@@ -83,7 +83,7 @@ class Contestant {
   bool check() {
     reset(last_set);
     const std::vector<at::Tensor> expected =
-        task_.forward().run(inputs_[last_set], ReplayOptions(EmptyFill::kPoison));
+        task_.forward().run(inputs_[last_set], ReplayOptions(Unwritten::kPoison));
     if (expected.size() != last_outputs.size()) return false;
     for (size_t i = 0; i < expected.size(); ++i) {
       const at::Tensor &got = last_outputs[i], &want = expected[i];

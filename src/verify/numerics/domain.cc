@@ -201,6 +201,22 @@ bool has_exponentials(const Task& task) {
   });
 }
 
+bool compares(const Task& task) {
+  return any_call(task.forward, [](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    return is_choice(call) || (row && row->numerics == Numerics::kCompare);
+  });
+}
+
+bool reduces_rows(const Task& task) {
+  return any_call(task.forward, [](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    return row && for_some_step(*row, [](const OperatorRow& step) {
+             return step.cls == OpClass::kReduction || step.cls == OpClass::kNorm;
+           });
+  });
+}
+
 bool takes_roots(const Task& task) {
   return any_call(task.forward, [](const AtenCall& call) {
     const OperatorRow* row = row_of(call);

@@ -29,6 +29,12 @@ bool asks_what_is_finite(const Task& task);
 // Returns whether the program takes exponentials, also within the steps that spell an operator out.
 bool has_exponentials(const Task& task);
 
+// Returns whether the program asks which numbers are larger: it compares, chooses or sorts.
+bool compares(const Task& task);
+
+// Returns whether the program makes something of rows as a whole, such as sums or maxima.
+bool reduces_rows(const Task& task);
+
 // Returns whether the program takes roots, such as a variance's.
 bool takes_roots(const Task& task);
 

@@ -1,0 +1,51 @@
+// Inputs that cross a bound which a task names (program/rewrite/bounds.h), and which its draws do
+// not reach: a clamp at 1000, the limit of a logit scale.
+//
+// Inputs or parameters that the bound's operand comes from are scaled, first all inputs together,
+// then each alone, by larger and larger powers of four. The first factor by which a part of the
+// operand's elements lies beyond the bound is taken. The search runs the forward steps before the
+// bound, on the CPU.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "executor/replay/cpu_reference.h"
+#include "program/program.h"
+#include "program/rewrite/bounds.h"
+
+namespace kw::exec {
+
+// What is scaled: indices of state and of inputs.
+struct Scaling {
+  std::vector<size_t> state, inputs;
+  double factor = 1;
+};
+
+class CrossedInputs {
+ public:
+  // `task` must outlive this.
+  explicit CrossedInputs(const Task& task) : task_(task), bounds_(named_bounds(task.forward)) {}
+
+  // Returns what makes a draw cross the bound of this index. Throws ReplayError if the draw crosses
+  // it as it is, if no factor does, or if the task takes no such inputs. Equal seeds must come with
+  // equal draws.
+  Scaling scaling(size_t bound, const std::vector<at::Tensor>& state,
+                  const std::vector<at::Tensor>& inputs, uint64_t seed);
+
+ private:
+  Scaling search(const Bound& bound, const std::vector<at::Tensor>& state,
+                 const std::vector<at::Tensor>& inputs, uint64_t seed) const;
+
+  const Task& task_;
+  const std::vector<Bound> bounds_;
+  std::map<std::pair<uint64_t, size_t>, std::optional<Scaling>> found_;  // by seed and bound
+};
+
+// Scales what `scaling` says, in place. A storage that several tensors share is scaled once.
+void scale(const Scaling& scaling, const std::vector<at::Tensor>& state,
+           const std::vector<at::Tensor>& inputs);
+
+}  // namespace kw::exec

@@ -1,0 +1,94 @@
+#include "program/rewrite/bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace kw {
+namespace {
+
+// Programs of one input, value 0, whose steps all take it as `self`.
+class BoundSteps {
+ public:
+  explicit BoundSteps(DType dtype = DType::kFloat32) {
+    program.values.push_back({dtype, {8}, {1}, 0, 0});
+    program.inputs = {0};
+  }
+  ValueId add(const std::string& op, std::map<std::string, Arg> args, ValueId self = 0) {
+    const auto id = static_cast<ValueId>(program.values.size());
+    program.values.push_back({DType::kFloat32, {8}, {1}, 0, id});
+    if (self >= 0) args["self"] = {ValueRef{self}};
+    program.steps.push_back(AtenCall{op, std::move(args), {id}, {}});
+    return id;
+  }
+  std::vector<double> found() const {
+    std::vector<double> out;
+    for (const Bound& bound : named_bounds(program)) out.push_back(bound.at);
+    return out;
+  }
+  Program program;
+};
+
+std::vector<double> of(const std::string& op, const std::map<std::string, Arg>& args) {
+  BoundSteps steps;
+  steps.add(op, args);
+  return steps.found();
+}
+
+using List = std::vector<double>;
+
+TEST(Bounds, AreWhatOperatorsName) {
+  EXPECT_EQ(of("aten.clamp.default", {{"min", {-1000.0}}, {"max", {int64_t{50}}}}),
+            (List{-1000, 50}));
+  EXPECT_EQ(of("aten.clamp_.default", {{"max", {2.5}}}), (List{2.5}));
+  EXPECT_EQ(of("aten.clamp_min.default", {{"min", {-3.0}}}), (List{-3}));
+  EXPECT_EQ(of("aten.threshold.default", {{"threshold", {9.0}}, {"value", {0.0}}}), (List{9}));
+  EXPECT_EQ(of("aten.gt.Scalar", {{"other", {40.0}}}), (List{40}));
+  EXPECT_EQ(of("aten.hardtanh.default", {}), (List{-1, 1}));
+  EXPECT_EQ(of("aten.hardtanh.default", {{"min_val", {-20.0}}, {"max_val", {30.0}}}),
+            (List{-20, 30}));
+  EXPECT_EQ(of("aten.softshrink.default", {{"lambd", {7.0}}}), (List{7, -7}));
+  EXPECT_EQ(of("aten.hardswish.default", {}), (List{3, -3}));
+  EXPECT_EQ(of("aten.huber_loss.default", {{"delta", {16.0}}}), (List{16, -16}));
+}
+
+TEST(Bounds, AreNotWhatSaysNothing) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(of("aten.clamp.default", {{"min", {0.0}}}), List{});  // other signs are tried anyway
+  EXPECT_EQ(of("aten.lt.Scalar", {{"other", {kInfinity}}}), List{});
+  EXPECT_EQ(of("aten.clamp.default", {{"min", {-1e38}}}), List{});
+  EXPECT_EQ(of("aten.add.Tensor", {{"other", {4.0}}}), List{});
+  BoundSteps whole(DType::kInt64);  // whole numbers have variations of their own
+  whole.add("aten.clamp.default", {{"max", {int64_t{5}}}});
+  EXPECT_EQ(whole.found(), List{});
+}
+
+TEST(Bounds, MayBeATensorOfOneNumber) {
+  BoundSteps steps;
+  const ValueId limit =
+      steps.add("kernelwright.constant.default", {{"data", {ArgList{{60.0}}}}}, -1);
+  steps.add("aten.minimum.default", {{"other", {ValueRef{limit}}}});
+  const ValueId full = steps.add("aten.full.default", {{"fill_value", {-70.0}}}, -1);
+  steps.add("aten.maximum.default", {{"other", {ValueRef{full}}}});
+  const ValueId many =
+      steps.add("kernelwright.constant.default", {{"data", {ArgList{{1.0}, {2.0}}}}}, -1);
+  steps.add("aten.minimum.default", {{"other", {ValueRef{many}}}});
+  EXPECT_EQ(steps.found(), (List{60, -70}));
+}
+
+TEST(Bounds, CountOnceForEachOperand) {
+  BoundSteps steps;
+  steps.add("aten.clamp.default", {{"max", {5.0}}});
+  steps.add("aten.gt.Scalar", {{"other", {5.0}}});
+  const ValueId y = steps.add("aten.exp.default", {});
+  steps.add("aten.gt.Scalar", {{"other", {5.0}}}, y);
+  const auto found = named_bounds(steps.program);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].operand, 0);
+  EXPECT_EQ(found[0].step, 0);
+  EXPECT_EQ(found[1].operand, y);
+  EXPECT_EQ(found[1].step, 3);
+}
+
+}  // namespace
+}  // namespace kw
