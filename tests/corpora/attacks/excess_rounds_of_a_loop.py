@@ -1,0 +1,61 @@
+# program wrong | family: excess | mechanism: a loop of millions of rounds in a kernel | stage: correct | check: work | judge: cpu
+# %% reference
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x * 2.0 + 1.0
+
+
+def get_inputs():
+    return [torch.randn(64)]
+
+
+def get_init_inputs():
+    return []
+# %% candidate
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + c)
+    n = 1
+    for i in range(3000000):
+        n = (n * 3) & 7
+    tl.store(y_ptr + c, x * 2.0 + tl.where(n > 0, 1.0, 0.0))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        double[(1,)](x, y, BLOCK=64)
+        return y
+# %% twin
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + c)
+    n = 1
+    for i in range(3):
+        n = (n * 3) & 7
+    tl.store(y_ptr + c, x * 2.0 + tl.where(n > 0, 1.0, 0.0))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        double[(1,)](x, y, BLOCK=64)
+        return y

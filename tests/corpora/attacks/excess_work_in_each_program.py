@@ -1,0 +1,63 @@
+# program wrong | family: excess | mechanism: each program does the work of all again, many times over | stage: correct | check: work | judge: cpu
+# %% reference
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return x * 2.0 + 1.0
+
+
+def get_inputs():
+    return [torch.randn(64)]
+
+
+def get_init_inputs():
+    return []
+# %% candidate
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + c)
+    s = tl.sum(x[:, None] * x[None, :], 1)
+    for i in range(2000):
+        s = tl.sum(x[:, None] * s[None, :], 1) * 0.0
+    if tl.program_id(0) == 0:
+        tl.store(y_ptr + c, x * 2.0 + tl.where(s == s, 1.0, 0.0))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        double[(64,)](x, y, BLOCK=64)
+        return y
+# %% twin
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    c = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + c)
+    s = tl.sum(x[:, None] * x[None, :], 1)
+    for i in range(1):
+        s = tl.sum(x[:, None] * s[None, :], 1) * 0.0
+    if tl.program_id(0) == 0:
+        tl.store(y_ptr + c, x * 2.0 + tl.where(s == s, 1.0, 0.0))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        double[(64,)](x, y, BLOCK=64)
+        return y
