@@ -115,12 +115,13 @@ class Recorder(TorchDispatchMode):
         """Whether the model was not called yet. Until then all tensors are on the device."""
         return self.tape.name in ("harness", "init", "inputs")
 
-    def refuse(self, code, message):
-        """Raises Refused. The first refusal counts, even if the code under recording catches it."""
+    def refuse(self, code, message, place=None):
+        """Raises Refused. The first refusal counts, even if the code under recording catches it.
+        `place`: (file, line), if it is not the user's line that is now running."""
         if code in self.without:
             return None
         if self.refusal is None:
-            self.refusal = Refused(code, message, *self.file.location())
+            self.refusal = Refused(code, message, *(place or self.file.location()))
         raise self.refusal
 
     def value(self, tensor):

@@ -25,9 +25,10 @@ from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+import advice
+from language import MODULES
 from loading import definitions, source_lines
 from refusal import Refused
-from slicer import MODULES
 from tape import Launch, number_to_json, values_in
 
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
@@ -413,7 +414,7 @@ class Functions:
         for name in sorted(self.launches.free_names(code)):
             if name in scope and (name in function.__globals__ or not hasattr(builtins, name)):
                 members = functools.partial(_members, self.launches.definition(code), name)
-                entry["globals"][name] = self.binding(name, scope[name], members)
+                entry["globals"][name] = self.binding(name, scope[name], members, code)
         self.launches.check_globals(function, entry["globals"])
         return index
 
@@ -434,12 +435,13 @@ class Functions:
             return number_to_json(value)
         return self.refuse("a constexpr argument of type %s" % type(value).__name__)
 
-    def binding(self, name, value, members=None):
-        """`members` gives what a function uses of a module, as lists of names."""
+    def binding(self, name, value, members, code):
+        """`members` gives what a function uses of a module, as lists of names; `code` is the function's.
+        """
         if isinstance(value, types.ModuleType):
             if value.__name__ in MODULES or members is None:
                 return {"module": value.__name__}
-            return {"members": {".".join(path): self.binding(".".join((name, *path)), what)
+            return {"members": {".".join(path): self.binding(".".join((name, *path)), what, None, code)
                                 for path, what in _reached(value, members())}}
         if isinstance(value, tl.constexpr):
             if isinstance(value.value, tl.dtype):
@@ -455,7 +457,13 @@ class Functions:
             return {"attribute": where}
         if isinstance(value, KernelInterface):
             return {"function": self.add(value)}
-        return self.refuse("global %s of a kernel is a %s" % (name, type(value).__name__))
+        definition = self.launches.definition(code)
+        line = next((part.lineno for part in ast.walk(definition)
+                     if isinstance(part, ast.expr) and ast.unparse(part) == name), definition.lineno)
+        return self.launches.recorder.refuse(
+            "unsupported", "kernel function %s uses %s, %s" % (
+                definition.name, name, advice.of_global(name, value)),
+            (self.launches.file.shown(code.co_filename), line))
 
 
 def _is_literal(value):
@@ -517,7 +525,7 @@ def _reached(module, paths):
         for part in path:
             if not isinstance(value, types.ModuleType):
                 break
-            value = getattr(value, part, None)
+            value = getattr(value, part, advice.Missing(value.__name__, part))
             taken.append(part)
         if not isinstance(value, types.ModuleType):
             found[tuple(taken)] = value
