@@ -241,7 +241,8 @@ class Model(torch.nn.Module):
         RIGHT.replace("(x_ptr, y_ptr,", "(x_ptr, w_ptr, y_ptr,").replace("+ x,", "+ x + tl.load(w_ptr + at, mask=at < n),")
         .replace("    def forward", "    def __init__(self):\n        super().__init__()\n"
                  "        self.w = torch.nn.Parameter(torch.randn(1000))\n\n    def forward").replace("](x, y,", "](x, self.w, y,"))
-    reason = "the model keeps a tensor that no attribute path reaches [export]"
+    reason = ("forward uses a tensor that no attribute of the model holds: assign it to self, or register it as "
+              "a buffer [export]")
     single = run("verify", tmp_path / "model.py", tmp_path / "new.py", "--backend", "cpu", "--trials", 1)
     assert single.returncode == 1 and single.stdout.startswith("rejected at record: ") and reason in single.stdout
     batch = write(tmp_path, [{"id": "a", "reference": "model.py", "candidate": "new.py"}])
