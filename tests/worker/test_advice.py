@@ -12,7 +12,8 @@ LIBDEVICE = {**TRITON, "libdevice": {"module": "triton.language.extra.libdevice"
 
 # The names that expressions of the table have.
 VALUES = """    x = tl.load(p + tl.arange(0, 64))
-    y, m, n, low, high, weight = x + 1.0, tl.sum(x, 0), 64, 0.0, 1.0, 0.5
+    y, m, n, correction = x + 1.0, tl.sum(x, 0), 64, 1
+    low, high, weight = 0.0, 1.0, 0.5
     i, j = tl.arange(0, 64), tl.arange(0, 64) + 1
     a = tl.reshape(tl.load(p + tl.arange(0, 256)), (16, 16))
     b = a + 1.0

@@ -170,10 +170,9 @@ bool StateMatch::make_of_steps(size_t entry) {
       return true;
     }
     if (hold_drawn(*draw, *steps, entry)) continue;
-    fault_ =
-        name_of(candidate_.state[entry]) +
-        ": the constructor draws it as the reference draws no weight: give it the name, shape and "
-        "initialiser of the reference's";
+    fault_ = "the constructor draws " + name_of(candidate_.state[entry]) +
+             " as the reference draws no weight: give it the name, shape and initialiser of one of "
+             "the reference's";
     return false;
   }
 }
