@@ -350,10 +350,10 @@ HOSTILE = {
                         "    for _ in range(10 << 10):\n        file.write(bytes(1 << 20))\n", "raised"),
     "its end": ("import os\nos._exit(0)\n", "exited with status 0 without an answer"),
     "a limit that kills": ("import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True:\n    pass\n",
-                           "its worker fails, and does not on another program"),
+                           "Kernelwright's worker fails on this program, and not on another"),
     "a failure of its worker's": (OF_WORKER % "frames" + "frames = frame.f_globals['frames']\n_send = frames.send\n"
                                   "frames.send = lambda sock, *_: _send(sock, {'status': 'failed', 'message': 'no space'})\n",
-                                  "its worker fails, and does not on another program: no space"),
+                                  "Kernelwright's worker fails on this program, and not on another: no space"),
     "a worker's refusal": (OF_WORKER % "Refused" + "raise frame.f_globals['Refused']('unsupported', 'interpreter')\n",
                            "interpreter [unsupported]"),
     "exit code 4": ("import os\nos._exit(4)\n", "exited with status 4 without an answer"),
