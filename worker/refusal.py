@@ -23,7 +23,10 @@ class Refused(BaseException):
 
 def one_line(error, limit=500):
     """An exception as one line for people, without the C++ stack that PyTorch may add."""
-    text = plain(str(error).partition("\nException raised from ")[0])
+    text = str(error)
+    if isinstance(error, KeyError) and error.args and " " in str(error.args[0]):
+        text = str(error.args[0])  # a sentence, and no key
+    text = plain(text.partition("\nException raised from ")[0])
     name = type(error).__name__
     text = "%s: %s" % (name, text) if text else name
     return text if len(text) <= limit else text[: limit - 3] + "..."

@@ -275,6 +275,7 @@ SAYS = {
     "option": "launch option ir_override of kernel kernel is not allowed (allowed: enable_fp_fusion, ",
     "pointer as number": "the program takes a tensor's address as a number",
     "compiled kernel's secrets": "the program reads asm of a compiled kernel",
+    "unknown keyword": "forward raised KeyError: Keyword argument num_wraps was",
     "named tuple argument": "argument x of a kernel is a named tuple: pass a plain one",
     "grid of a float": "the grid of kernel kernel has a size of type float in dimension 0",
     "grid that no device has": "has size 65536 in dimension 1, where 0 to 65535 are possible",
