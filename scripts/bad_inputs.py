@@ -533,7 +533,7 @@ def flag_kinds():
         ("--policy replay", "--answers"), ("--policy replay --answers {}/nowhere", "nowhere"),
         ("--policy openai", "--policy-url"), ("--policy local --model {}/nowhere", "nowhere"),
         ("--beside {}/nowhere", "--beside"), ("--beside teacher@0", "from 1 to 1000"), ("--model {}/x", "--policy local"),
-        ("--twins", "--twins"), ("--lines {}/l.jsonl --shard 3/2", "I/N is wanted"),
+        ("--twins", "--twins"), ("--lines {}/l.jsonl --shard 3/2", "expected I/N"),
         ("--search soon", "--search soon"), ("--class", "--class"))
     add("eval", ("", "suite"), ("--backend cpu {}/empty", "has no *.py file"),
         make=lambda folder: (good(folder), (folder / "empty").mkdir()))

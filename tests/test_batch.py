@@ -241,7 +241,8 @@ class Model(torch.nn.Module):
         RIGHT.replace("(x_ptr, y_ptr,", "(x_ptr, w_ptr, y_ptr,").replace("+ x,", "+ x + tl.load(w_ptr + at, mask=at < n),")
         .replace("    def forward", "    def __init__(self):\n        super().__init__()\n"
                  "        self.w = torch.nn.Parameter(torch.randn(1000))\n\n    def forward").replace("](x, y,", "](x, self.w, y,"))
-    reason = "the model keeps a tensor that no attribute path reaches [export]"
+    reason = ("forward uses a tensor that no attribute of the model holds: assign it to self, or register it as "
+              "a buffer [export]")
     single = run("verify", tmp_path / "model.py", tmp_path / "new.py", "--backend", "cpu", "--trials", 1)
     assert single.returncode == 1 and single.stdout.startswith("rejected at record: ") and reason in single.stdout
     batch = write(tmp_path, [{"id": "a", "reference": "model.py", "candidate": "new.py"}])
@@ -349,10 +350,10 @@ HOSTILE = {
                         "    for _ in range(10 << 10):\n        file.write(bytes(1 << 20))\n", "raised"),
     "its end": ("import os\nos._exit(0)\n", "exited with status 0 without an answer"),
     "a limit that kills": ("import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))\nwhile True:\n    pass\n",
-                           "its worker fails, and does not on another program"),
+                           "Kernelwright's worker fails on this program, and not on another"),
     "a failure of its worker's": (OF_WORKER % "frames" + "frames = frame.f_globals['frames']\n_send = frames.send\n"
                                   "frames.send = lambda sock, *_: _send(sock, {'status': 'failed', 'message': 'no space'})\n",
-                                  "its worker fails, and does not on another program: no space"),
+                                  "Kernelwright's worker fails on this program, and not on another: no space"),
     "a worker's refusal": (OF_WORKER % "Refused" + "raise frame.f_globals['Refused']('unsupported', 'interpreter')\n",
                            "interpreter [unsupported]"),
     "exit code 4": ("import os\nos._exit(4)\n", "exited with status 4 without an answer"),

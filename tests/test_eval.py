@@ -296,7 +296,7 @@ def test_shards_become_the_run_that_was_not_parted(tmp_path):
 
     for shard in ("3/2", "", "2/-1", "-1/2", "1/2x"):
         process = run(*common, "--lines", tmp_path / "none.jsonl", "--shard", shard)
-        assert process.returncode == 2 and "--shard %s: I/N is wanted" % shard in process.stderr
+        assert process.returncode == 2 and "--shard %s: expected I/N" % shard in process.stderr
     assert not (tmp_path / "none.jsonl").exists()
     other = run(*common[:-1], "6", "--lines", tmp_path / "other.jsonl", *merge)
     assert other.returncode == 2 and "--merge %s: is of another run" % files[0] in other.stderr
@@ -393,7 +393,7 @@ def test_mistakes_with_several_policies(three_models, tmp_path):
     assert "has no config.json" in refused("--beside", tmp_path)
     for number in ("0", "1001", "99999999999"):
         assert "samples are from 1 to 1000" in refused("--beside", "teacher@" + number)
-    assert "samples of what?" in refused("--beside", "@3")
+    assert "expected a policy before the @" in refused("--beside", "@3")
     for what in ("openai", "local", "teacher@x", "nowhere"):
         assert "--beside %s: expected teacher, inductor or the folder" % what in refused("--beside", what)
 

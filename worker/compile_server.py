@@ -32,8 +32,11 @@ import baseline
 import calls
 import frames
 import inductor
+from refusal import one_line
 
 TASKS = {"package": baseline.build, "candidate": inductor.write, "calls": calls.build}
+
+_RAISED = "raised "  # the last line of a log that ends in a traceback: people are told this line alone
 
 # What Inductor imports only when the first graph comes. Another torch may not have all of them.
 _WANTED_LATER = ("setuptools", "sympy.combinatorics", "sympy.physics.units", "torch.export._trace",
@@ -98,8 +101,9 @@ def work_in_child(request, device):
                                       "--request", str(file)])
         TASKS[request["task"]](request, device)
         status = 0
-    except BaseException:
+    except BaseException as error:
         traceback.print_exc()
+        print(_RAISED + one_line(error), file=sys.stderr)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -161,8 +165,10 @@ class Server:
         log = out.with_suffix(".log")
         said = log.read_text(errors="replace").splitlines() if log.exists() else []
         last = [line.strip() for line in said if line.strip()][-2:]
+        if last and last[-1].startswith(_RAISED):
+            last = [last[-1].removeprefix(_RAISED)]
         frames.send(self.control, {"request": request["request"],
-                                   "error": "; ".join([error, " | ".join(last)])})
+                                   "error": "; ".join(filter(None, [error, " | ".join(last)]))})
 
 
 def main():

@@ -18,7 +18,7 @@ from triton.runtime.errors import OutOfResources, PTXASError
 import access
 import slices
 from launches import ALLOWED_OPTIONS, RecordingDriver
-from refusal import Refused, one_line
+from refusal import Refused, one_line, plain
 from slicer import Slicer
 
 # Triton's own assembler and its like, the only programs that a compile job starts.
@@ -58,7 +58,16 @@ def explain(error, lines):
         elif message is None:
             message = one_line(error)
         error = error.__cause__
-    return " ".join((message or "cannot be compiled").split())[:500], line
+    return _unwrapped(plain(message or "cannot be compiled"))[:500], line
+
+
+def _unwrapped(message):
+    """Triton writes an exception's repr(): `NameError('x is not defined')`."""
+    found = re.fullmatch(r"""(\w+)\((['"])(.*)\2\)""", message)
+    if not found:
+        return message
+    name, _, text = found.groups()
+    return text if name in ("NameError", "ValueError") else "%s: %s" % (name, text)
 
 
 def compile_kernel(raw, text, arch, file, lines):
@@ -120,7 +129,7 @@ def _descriptors(raw, metadata):
         return {}
     found = list(metadata.tensordesc_meta or ())
     if len(found) != count or any(meta is None or meta["fp4_padded"] for meta in found):
-        raise Refused("compile", "kernel %s: its tensor descriptors have no form on this device"
+        raise Refused("compile", "kernel %s takes tensor descriptors of a form that is not supported on this device"
                       % raw["name"])
     return {"descriptors": [{
         "swizzle": int(meta["swizzle"]), "element_bytes": int(meta["elem_size"]),

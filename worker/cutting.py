@@ -34,7 +34,7 @@ def cut(request):
     kept = module.reach(wanted)
     if kept & target:
         line = body[min(kept & target)].lineno
-        raise Refused("unsupported", "%s uses %s, which is to be judged against it"
+        raise Refused("unsupported", "%s uses %s, which is judged against it: put the two into files of their own"
                       % (" or ".join(request["keeps"]), candidate), file, line)
     gone = of_candidate - kept
     # What neither uses may need what goes.
@@ -113,7 +113,8 @@ def _without(source, body, places, file):
     gone = {line for place in places for line in _lines(body[place])}
     for place, statement in enumerate(body):
         if place not in places and gone & set(_lines(statement)):
-            raise Refused("unsupported", "a line has a statement of the model and one of the candidate",
+            raise Refused("unsupported", "a line has a statement of the model and one of the candidate: give "
+                          "each a line of its own",
                           file, statement.lineno)
     lines = io.StringIO(source, newline="").readlines()  # as Python counts them, with their ends
     return "".join(line for number, line in enumerate(lines, 1) if number not in gone)

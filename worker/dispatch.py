@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 import literals
 from lineage import same_lineage
 from metadata import Shortcuts
-from refusal import Refused
+from refusal import TO_THE_CPU, Refused, host_read, kind_of
 from streams import DEVICE
 from tape import (DTYPES, MAX_CONSTANT, MAX_CONSTANT_BEFORE, MAX_RANK, Call, Tape, Value,
                   number_to_json, spans_too_much, tensor_key)
@@ -115,12 +115,13 @@ class Recorder(TorchDispatchMode):
         """Whether the model was not called yet. Until then all tensors are on the device."""
         return self.tape.name in ("harness", "init", "inputs")
 
-    def refuse(self, code, message):
-        """Raises Refused. The first refusal counts, even if the code under recording catches it."""
+    def refuse(self, code, message, place=None):
+        """Raises Refused. The first refusal counts, even if the code under recording catches it.
+        `place`: (file, line), if it is not the user's line that is now running."""
         if code in self.without:
             return None
         if self.refusal is None:
-            self.refusal = Refused(code, message, *self.file.location())
+            self.refusal = Refused(code, message, *(place or self.file.location()))
         raise self.refusal
 
     def value(self, tensor):
@@ -137,8 +138,8 @@ class Recorder(TorchDispatchMode):
             self.keep(tensor)
             return self.tape.add_input(key)
         # A new way to look at a storage that is known: `set_` and `.data =` get here.
-        return self.refuse("unsupported", "a tensor whose memory was exchanged behind PyTorch's "
-                           "operators (.data, set_, swap)")
+        return self.refuse("unsupported", "the program exchanges a tensor's memory without an operator "
+                           "(.data, set_, swap): write to it by copy_ instead")
 
     def known_constant(self, tensor):
         """The real tensor for what follows from the program's text alone, or None."""
@@ -179,13 +180,18 @@ class Recorder(TorchDispatchMode):
             self.tape.live[key] = value
         return value
 
+    def check_dtype(self, dtype):
+        if str(dtype)[6:] not in DTYPES:
+            self.refuse("operator", "the program uses dtype %s, which is not supported (supported: %s)"
+                        % (dtype, ", ".join(sorted(DTYPES))))
+
     def _constant(self, data, key):
         most = MAX_CONSTANT_BEFORE if self.constructing else MAX_CONSTANT
         if data.numel() > most:
-            self.refuse("unsupported", "a constant tensor of %d elements (at most %d)"
-                        % (data.numel(), most))
-        if str(data.dtype)[6:] not in DTYPES:
-            self.refuse("operator", "a tensor of dtype %s" % data.dtype)
+            self.refuse("unsupported", "the program makes a tensor of %d literal numbers, where at most "
+                        "%d can be recorded%s" % (data.numel(), most, "" if self.constructing else
+                                                  ": make it a buffer in the constructor"))
+        self.check_dtype(data.dtype)
         value = self.tape.add_result(key)
         if data.numel() == 0:
             self.tape.steps.append(Call("aten.empty.memory_format", {
@@ -234,7 +240,8 @@ class Recorder(TorchDispatchMode):
                 return func(*args, **kwargs)
         body = self.bodies.of(func)
         if body is None:
-            self.refuse("hidden-launch", "custom operator %s hides what it launches" % name)
+            self.refuse("hidden-launch", "custom operator %s is machine code, so that nobody can see what "
+                        "it launches: use PyTorch's operators or Triton kernels" % name)
             return self.refuse("operator", "operator %s is not supported" % name)
         with self:
             return body(*args, **kwargs)
@@ -253,8 +260,7 @@ class Recorder(TorchDispatchMode):
         if isinstance(tensor, FakeTensor):
             tensor = self.known_constant(tensor)
         if tensor is None or name == "aten.equal.default":
-            self.refuse("host-read", "the program reads a tensor's values on the host (%s)"
-                        % ("item" if "scalar" in name else name.split(".")[1]))
+            self.refuse("host-read", host_read("item" if "scalar" in name else name.split(".")[1]))
             return 0 if "scalar" in name else False
         with _disable_current_modes():
             return tensor.item()
@@ -271,7 +277,7 @@ class Recorder(TorchDispatchMode):
         """Moving a literal to the device makes it a constant there; nothing else is on the CPU."""
         target = kwargs.get("device")
         if target is not None and target.type == "cpu" and tensor.device.type != "cpu":
-            self.refuse("host-read", "the program moves a tensor to the CPU")
+            self.refuse("host-read", TO_THE_CPU)
             return tensor
         if not isinstance(tensor, FakeTensor):
             return None
@@ -312,7 +318,8 @@ class Recorder(TorchDispatchMode):
                 with self:
                     return table[func](*args, **kwargs)
         part = "" if self.called == name else " (a part of it: %s)" % name
-        return self.refuse("operator", "operator %s is not supported%s" % (self.called, part))
+        return self.refuse("operator", "operator %s is not supported%s: docs/operators.md lists those that "
+                           "are" % (self.called, part))
 
     def _into(self, plain, args, kwargs):
         """`op(..., out=tensor)` as the operator and a copy of its result."""
@@ -322,7 +329,8 @@ class Recorder(TorchDispatchMode):
         with self:
             result = plain(*args, **kwargs)
             if (result.shape, result.dtype) != (out.shape, out.dtype):
-                self.refuse("unsupported", "out= of another shape or dtype than the result")
+                self.refuse("unsupported", "a tensor given as out= has another shape or dtype than the "
+                            "result: give it those of the result")
             out.copy_(result)
         return out
 
@@ -361,7 +369,8 @@ class Recorder(TorchDispatchMode):
         except (DataDependentOutputException, DynamicOutputShapeException):
             self._refuse_data(name)
         except UnsupportedOperatorException:
-            self.refuse("operator", "operator %s cannot be recorded" % name)
+            self.refuse("operator", "operator %s cannot be recorded, as PyTorch does not say what it "
+                        "returns without running it" % name)
 
     def _of_known(self, func, args, kwargs):
         """The results of an operator all of whose tensors are known, such as `unique` of a literal,
@@ -382,8 +391,8 @@ class Recorder(TorchDispatchMode):
         return made[0] if single else tuple(made)
 
     def _refuse_data(self, name):
-        self.refuse("host-read", "operator %s has a result whose shape or value depends on data"
-                    % name)
+        self.refuse("host-read", "operator %s has a result whose shape or value depends on data, and a "
+                    "recording has none: use one of a fixed shape, such as torch.where" % name)
 
     def _results(self, name, result, written):
         items = result if isinstance(result, (list, tuple)) else [result]
@@ -393,19 +402,19 @@ class Recorder(TorchDispatchMode):
         results = []
         for item in flat:
             if isinstance(item, torch.Tensor):
-                if str(item.dtype)[6:] not in DTYPES:
-                    self.refuse("operator", "a tensor of dtype %s" % item.dtype)
+                self.check_dtype(item.dtype)
                 if item.dim() > MAX_RANK:
-                    self.refuse("unsupported", "a tensor of %d dimensions (at most %d)"
+                    self.refuse("unsupported", "a tensor has %d dimensions, where at most %d are supported"
                                 % (item.dim(), MAX_RANK))
                 if spans_too_much(item):
-                    self.refuse("unsupported", "a tensor of %s elements, which no memory holds"
+                    self.refuse("unsupported", "a tensor of %s elements spans more than any memory holds"
                                 % " x ".join(map(str, item.shape)))
                 results.append(self.define(item))
             elif item is None:
                 results.append(None)
             else:
-                self.refuse("operator", "operator %s returns a %s" % (name, type(item).__name__))
+                self.refuse("operator", "operator %s returns a %s, where only tensors can be recorded"
+                            % (name, kind_of(item)))
         if result is None:
             results = []
             for tensor in written:  # returns nothing: what was overwritten keeps its value
@@ -436,14 +445,12 @@ class Recorder(TorchDispatchMode):
         if arg is None or isinstance(arg, (bool, str)):
             return arg
         if isinstance(arg, torch.dtype):
-            name = str(arg)[6:]
-            if name not in DTYPES:
-                self.refuse("operator", "dtype %s" % arg)
-            return {"dtype": name}
+            self.check_dtype(arg)
+            return {"dtype": str(arg)[6:]}
         if isinstance(arg, torch.device):
             if arg.type != "cuda":
-                self.refuse("unsupported", "an operator on device %s: everything runs on the task's"
-                            " device" % arg)
+                self.refuse("unsupported", "an operator is asked to run on device %s, and a program runs on "
+                            "one GPU alone: leave out device=" % arg)
             return {"device": "cuda"}
         if isinstance(arg, torch.layout):
             return {"layout": str(arg)[6:]}
@@ -456,8 +463,10 @@ class Recorder(TorchDispatchMode):
         if isinstance(arg, (int, float)):
             return number_to_json(arg)
         if isinstance(arg, torch.Generator):
-            self.refuse("unsupported", "a random generator of the program's own")
-        return self.refuse("unsupported", "an argument of type %s" % type(arg).__name__)
+            self.refuse("unsupported", "the program draws from a torch.Generator of its own: leave out "
+                        "generator=")
+        return self.refuse("unsupported", "an operator gets an argument of type %s, which cannot be recorded"
+                           % kind_of(arg))
 
 
 class Bodies:

@@ -22,7 +22,7 @@ from compiler import explain
 from launches import RecordingDriver
 from machine import Machine
 from memory import Fault, Memory
-from refusal import Refused, one_line
+from refusal import Refused
 from ttir import Unreadable
 
 # Descriptors are rewritten to plain pointers for architectures that have none.
@@ -53,7 +53,8 @@ def interpret(request, fds):
     except Fault as error:
         raise Refused("raised", "kernel %s %s" % (kernel["name"], error)) from None
     except Unreadable as error:
-        raise Refused("unsupported", one_line(error)) from None
+        raise Refused("unsupported", "the interpreter cannot read kernel %s: %s"
+                      % (kernel["name"], error)) from None
     return {"status": "ok"}
 
 

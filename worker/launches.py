@@ -25,9 +25,10 @@ from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction, KernelInterface
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+import advice
+from language import MODULES
 from loading import definitions, source_lines
-from refusal import Refused
-from slicer import MODULES
+from refusal import Refused, kind_of
 from tape import Launch, number_to_json, values_in
 
 ALLOWED_OPTIONS = {"num_warps", "num_ctas", "num_stages", "maxnreg", "enable_fp_fusion",
@@ -107,7 +108,8 @@ class RecordingDriver(DriverBase):
 
     def get_benchmarker(self):
         if self.recorder is not None:  # a program could go on from the error
-            self.recorder.refuse("unsupported", "nothing is timed while recording")
+            self.recorder.refuse("unsupported", "the program times kernels, and none runs while it is "
+                                 "recorded: let triton.autotune choose")
         raise RuntimeError("nothing is timed while recording")
 
     def get_current_device(self):
@@ -245,7 +247,8 @@ class Launches:
     def compiled(self, kernel, what):
         """What the compiler says of a kernel, by index."""
         if self.compile_one is None:
-            self.refuse_secret(what)
+            self.recorder.refuse("unsupported", "a module that the file imports reads %s of a compiled "
+                                 "kernel: read it in the file itself" % what)
         if kernel not in self.told:
             try:
                 self.told[kernel] = self.compile_one(self.kernels[kernel])
@@ -254,17 +257,19 @@ class Launches:
         return self.told[kernel]
 
     def refuse_secret(self, name):
-        self.recorder.refuse("unsupported", "the program reads %r of a compiled kernel" % name)
+        self.recorder.refuse("unsupported", "the program reads %s of a compiled kernel, of which only n_regs, "
+                             "n_spills and metadata are known while it is recorded" % name)
 
     def check_hooks(self):
         runtime = triton.knobs.runtime
         for name in _HOOKS:
             hook = getattr(runtime, name, None)
             if getattr(hook, "calls", hook):  # a chain of hooks, or one
-                self.recorder.refuse("hidden-launch", "triton.knobs.runtime.%s runs code around a "
-                                     "launch" % name)
+                self.recorder.refuse("hidden-launch", "the hook triton.knobs.runtime.%s runs code around "
+                                     "launches, which cannot be recorded: remove it" % name)
         if getattr(runtime, "add_stages_inspection_hook", None) is not None:
-            self.recorder.refuse("option", "add_stages_inspection_hook changes the compiler")
+            self.recorder.refuse("option", "triton.knobs.runtime.add_stages_inspection_hook changes the "
+                                 "compiler: remove it")
 
     def leaves(self, name, kind):
         """(path inside the parameter, type) of what Triton passes for it: tuples are flattened, a
@@ -273,14 +278,14 @@ class Launches:
             if not kind.startswith(("tensordesc", "nvTmaDesc")):
                 return [((), kind)]
             if "." in name or not kind.startswith("tensordesc<"):
-                self.recorder.refuse("unsupported", "argument %s is a descriptor inside a tuple, or "
-                                     "of an older kind" % name)
+                self.recorder.refuse("unsupported", "argument %s of a kernel is a tensor descriptor in a "
+                                     "tuple, or of an older kind: pass a TensorDescriptor alone" % name)
             rank = range(kind.count(",") + 1)
             return [((), kind), *((("shape", i), "i32") for i in rank),
                     *((("strides", i), "i64") for i in rank)]
         if not kind or hasattr(kind, "_fields"):
-            self.recorder.refuse("unsupported", "argument %s is %s" % (
-                name, "a named tuple" if kind else "an empty tuple"))
+            self.recorder.refuse("unsupported", "argument %s of a kernel is %s" % (
+                name, "a named tuple: pass a plain one" if kind else "an empty tuple: leave it out"))
         return [((index, *path), leaf) for index, item in enumerate(kind)
                 for path, leaf in self.leaves("%s.%d" % (name, index), item)]
 
@@ -291,55 +296,61 @@ class Launches:
         for name, value in options.__dict__.items():
             if value != defaults.get(name):
                 if name not in ALLOWED_OPTIONS:
-                    self.recorder.refuse("option", "launch option %s of kernel %s is not allowed"
-                                         % (name, kernel.__name__))
+                    self.recorder.refuse("option", "launch option %s of kernel %s is not allowed (allowed: "
+                                         "%s)" % (name, kernel.__name__, ", ".join(sorted(ALLOWED_OPTIONS))))
                     continue
                 changed[name] = value
         return changed
 
     def write(self, kernel, grid, arguments):
-        grid = [self.grid_size(size, most) for size, most in zip(grid, GRID_LIMITS)]
+        grid = [self.grid_size(kernel, place, size) for place, size in enumerate(grid)]
         if 0 in grid:
             return  # Triton launches nothing
-        types = [p["type"] for p in self.kernels[kernel]["params"] if p["type"] != "constexpr"]
-        encoded = [self.argument(value, kind) for value, kind in zip(arguments, types)]
+        params = [p for p in self.kernels[kernel]["params"] if p["type"] != "constexpr"]
+        encoded = [self.argument(value, p["type"], "argument %s of kernel %s" % (
+            p["name"], self.kernels[kernel]["name"])) for value, p in zip(arguments, params)]
         for value in values_in(encoded):
             self.recorder.forget_literals(value.storage)
         self.recorder.tape.steps.append(Launch(kernel, grid, encoded))
 
-    def grid_size(self, size, most):
+    def grid_size(self, kernel, place, size):
+        name, most = self.kernels[kernel]["name"], GRID_LIMITS[place]
         try:
             size = operator.index(size)  # as Triton's own launcher
         except TypeError:
-            self.recorder.refuse("raised", "a grid size of type %s" % type(size).__name__)
+            self.recorder.refuse("raised", "the grid of kernel %s has a size of type %s in dimension %d: use "
+                                 "whole numbers, such as by triton.cdiv" % (name, kind_of(size), place))
         if not 0 <= size <= most:
-            self.recorder.refuse("raised", "a grid size of %d, where 0 to %d are possible"
-                                 % (size, most))
+            self.recorder.refuse("raised", "the grid of kernel %s has size %d in dimension %d, where 0 to %d "
+                                 "are possible" % (name, size, place, most))
         return size
 
-    def argument(self, value, kind):
+    def argument(self, value, kind, shown):
+        """`shown`: what messages call the argument."""
         if isinstance(value, triton.runtime.jit.TensorWrapper):
             value = value.base
         if isinstance(value, TensorDescriptor):
             if value.padding != "zero" or getattr(value, "round_f32_to_tf32", False):
-                self.recorder.refuse("unsupported", "a tensor descriptor with padding or rounding "
-                                     "other than the default")
+                self.recorder.refuse("unsupported", "%s is a tensor descriptor with padding or rounding other "
+                                     "than the default, which is not supported" % shown)
             row = value.block_shape[-1] * value.base.element_size()
             if row < 16 and self.driver.arch >= 90:
-                self.recorder.refuse("raised", "a tensor descriptor with rows of %d bytes in its "
-                                     "block: the device wants 16 or more" % row)
+                self.recorder.refuse("raised", "%s is a tensor descriptor whose block has rows of %d bytes, "
+                                     "where the device wants 16 or more" % (shown, row))
             value = value.base
         if isinstance(value, torch.Tensor):
             if value.device.type != "cuda":
-                self.recorder.refuse("unsupported", "a tensor on the CPU goes to a kernel")
+                self.recorder.refuse("unsupported", "%s is a tensor on the CPU: make it on the device"
+                                     % shown)
             return self.recorder.value(value)
         if kind.startswith(("*", "tensordesc")):
-            self.recorder.refuse("address", "something that is no tensor goes to a kernel as a "
-                                 "pointer")
+            self.recorder.refuse("address", "%s is a pointer, and is given something that is no tensor: pass "
+                                 "the tensor itself" % shown)
         if kind.startswith(("fp", "bf")):
             return number_to_json(float(value))
         if int(value) >= 2 ** 63:
-            self.recorder.refuse("unsupported", "an integer argument of more than 63 bits")
+            self.recorder.refuse("unsupported", "%s is an integer of more than 63 bits, which is not "
+                                 "supported" % shown)
         return int(value)
 
     def free_names(self, code):
@@ -355,8 +366,8 @@ class Launches:
             self.parsed[filename] = definitions(text, filename) if text else {}
         found = self.parsed[filename].get(code.co_firstlineno)
         if found is None or found.name != code.co_name:
-            self.recorder.refuse("unsupported", "the text of kernel %s is not in %s"
-                                 % (code.co_name, self.file.shown(filename)))
+            self.recorder.refuse("unsupported", "the text of kernel %s is not found in %s: define it in a "
+                                 "file, by def and its own name" % (code.co_name, self.file.shown(filename)))
         return found
 
     def check_text(self, kernel, function):
@@ -369,16 +380,19 @@ class Launches:
         lines = source_lines(self.file.text_of(function.__code__.co_filename))
         lines = lines[found.lineno - 1:found.end_lineno]
         if _meaning(kernel.src) != _meaning(textwrap.dedent("".join(lines))):
-            self.recorder.refuse("unsupported", "kernel %s has another text than the file shows"
+            self.recorder.refuse("unsupported", "the source of kernel %s was changed after its definition, "
+                                 "and is another than the file's: write it as it is to be compiled"
                                  % function.__qualname__)
 
     def check_globals(self, function, bindings):
         """Triton compiles a kernel's globals in, and refuses to launch it when they change."""
         plain = {name: binding for name, binding in bindings.items()
                  if not (isinstance(binding, dict) and "function" in binding)}
-        if self.globals.setdefault(function, plain) != plain:
-            self.recorder.refuse("raised", "a global of kernel %s changes after its first launch"
-                                 % function.__qualname__)
+        before = self.globals.setdefault(function, plain)
+        if before != plain:
+            changed = [name for name in plain if before.get(name) != plain[name]]
+            self.recorder.refuse("raised", "the global %s of kernel %s changes after its first launch: pass it "
+                                 "as an argument" % (", ".join(changed), function.__qualname__))
 
 
 class Functions:
@@ -413,7 +427,7 @@ class Functions:
         for name in sorted(self.launches.free_names(code)):
             if name in scope and (name in function.__globals__ or not hasattr(builtins, name)):
                 members = functools.partial(_members, self.launches.definition(code), name)
-                entry["globals"][name] = self.binding(name, scope[name], members)
+                entry["globals"][name] = self.binding(name, scope[name], members, code)
         self.launches.check_globals(function, entry["globals"])
         return index
 
@@ -432,14 +446,16 @@ class Functions:
             return {"tuple": [self.constexpr(item) for item in value]}
         if value is None or isinstance(value, (bool, int, float, str)):
             return number_to_json(value)
-        return self.refuse("a constexpr argument of type %s" % type(value).__name__)
+        return self.refuse("a tl.constexpr argument of kernel %s is a %s: pass a number, a text, a dtype, a "
+                           "tuple or a @triton.jit function" % (self.listed[0]["name"], kind_of(value)))
 
-    def binding(self, name, value, members=None):
-        """`members` gives what a function uses of a module, as lists of names."""
+    def binding(self, name, value, members, code):
+        """`members` gives what a function uses of a module, as lists of names; `code` is the function's.
+        """
         if isinstance(value, types.ModuleType):
             if value.__name__ in MODULES or members is None:
                 return {"module": value.__name__}
-            return {"members": {".".join(path): self.binding(".".join((name, *path)), what)
+            return {"members": {".".join(path): self.binding(".".join((name, *path)), what, None, code)
                                 for path, what in _reached(value, members())}}
         if isinstance(value, tl.constexpr):
             if isinstance(value.value, tl.dtype):
@@ -455,7 +471,13 @@ class Functions:
             return {"attribute": where}
         if isinstance(value, KernelInterface):
             return {"function": self.add(value)}
-        return self.refuse("global %s of a kernel is a %s" % (name, type(value).__name__))
+        definition = self.launches.definition(code)
+        line = next((part.lineno for part in ast.walk(definition)
+                     if isinstance(part, ast.expr) and ast.unparse(part) == name), definition.lineno)
+        return self.launches.recorder.refuse(
+            "unsupported", "kernel function %s uses %s, %s" % (
+                definition.name, name, advice.of_global(name, value)),
+            (self.launches.file.shown(code.co_filename), line))
 
 
 def _is_literal(value):
@@ -517,7 +539,7 @@ def _reached(module, paths):
         for part in path:
             if not isinstance(value, types.ModuleType):
                 break
-            value = getattr(value, part, None)
+            value = getattr(value, part, advice.Missing(value.__name__, part))
             taken.append(part)
         if not isinstance(value, types.ModuleType):
             found[tuple(taken)] = value

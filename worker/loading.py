@@ -10,7 +10,7 @@ import linecache
 import os
 import sys
 
-from refusal import Refused, one_line
+from refusal import Refused, one_line, plain
 from types_seen import file_builtins
 
 MODULE_NAME = "_kernelwright_source"
@@ -60,6 +60,11 @@ def _definitions(node):
 
 # The class of a reference, and of a candidate.
 _OTHER_ROLE = {"Model": "ModelNew", "ModelNew": "Model"}
+
+
+# What messages say of what a file should define.
+_WANTED = {"Model": ", the class of the program", "ModelNew": ", the class of the candidate",
+           "get_inputs": ", which returns forward's arguments in a list"}
 
 
 class UserFile:
@@ -125,9 +130,9 @@ class UserFile:
         return self.texts[filename]
 
     def shown(self, filename):
-        """What messages call a file."""
+        """What messages call a file, and what it is known by in Raw kernels."""
         own = self.folder and filename.startswith(self.folder)
-        return filename[len(self.folder):] if own else filename
+        return filename[len(self.folder):] if own else plain(filename)
 
     def get(self, name):
         try:
@@ -135,7 +140,7 @@ class UserFile:
         except KeyError:
             other = _OTHER_ROLE.get(name)
             hint = ", but %s: are reference and candidate in each other's place?" % other \
-                if other in self.module.__dict__ else ""
+                if other in self.module.__dict__ else _WANTED.get(name, "")
             raise Refused("missing", "the file defines no %s%s" % (name, hint), self.name,
                           None) from None
 
@@ -155,7 +160,7 @@ class UserFile:
             if outer is None and self.owns(filename):
                 outer = (filename, frame.f_lineno)
             frame = frame.f_back
-        return outer or (self.name, None)
+        return (self.shown(outer[0]), outer[1]) if outer else (self.name, None)
 
     def location_of(self, error):
         """(file, line) of the innermost frame of the user's that an exception went through."""

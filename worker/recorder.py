@@ -27,7 +27,7 @@ from dispatch import Recorder
 from launches import Launches
 from literals import UNFILLED
 from loading import MODULE_NAME, UserFile, plain_process
-from refusal import Refused, one_line
+from refusal import Refused, kind_of, one_line
 from settings import SettingReads
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
@@ -129,7 +129,8 @@ class Recording:
         result_tree = self.user("reading forward's result", lambda: self._tree(
             result, leaves, "out", "forward"))
         if len(self.forward.steps) > self.work:
-            recorder.refuse("lazy", "forward's result does its work when it is read")
+            recorder.refuse("lazy", "forward's result computes only when it is read: compute before forward "
+                            "returns")
         results = [recorder.value(t) for t in leaves]
         derived = self._derived()
         if "survives" not in recorder.without:
@@ -163,7 +164,7 @@ class Recording:
             args, kwargs = self.user("get_init_inputs", lambda: init_arguments(self.harness))
         model = self.user("constructing %s" % name, lambda: constructor(*args, **kwargs))
         if not callable(model):
-            raise Refused("missing", "%s has no forward" % name, self.file.name, None)
+            raise Refused("missing", "%s cannot be called: give it a method forward" % name, self.file.name, None)
         if isinstance(model, torch.nn.Module):
             model = self.user("moving %s to the device" % name, lambda: model.to("cuda"))
         return model
@@ -175,8 +176,8 @@ class Recording:
         function = self.harness.get("get_inputs")
         arguments = self.user("get_inputs", function)
         if not isinstance(arguments, (list, tuple)):
-            raise Refused("raised", "get_inputs returned a %s, not a list of arguments"
-                          % type(arguments).__name__, self.harness.name, None)
+            raise Refused("raised", "get_inputs returned a %s: return forward's arguments in a list"
+                          % kind_of(arguments), self.harness.name, None)
         numbers = self.request.get("numbers")
         if numbers:
             arguments = [other_numbers.changed(a, numbers == "floats") for a in arguments]
@@ -216,7 +217,7 @@ class Recording:
                     known.add(key)
                 elif key in self.inputs.live and not self._made_by(self.warm, key):
                     raise Refused("survives", "forward uses a tensor that get_inputs made and did "
-                                  "not return", self.file.name, None)
+                                  "not return: pass it as an argument", self.file.name, None)
                 else:
                     yield key
 
@@ -241,13 +242,13 @@ class Recording:
                  if self._takers(self.warm, storage) != self._takers(self.forward, storage)}
         if storages & input_storages or any(
                 value.storage in (kept - filled) & seen for step in readers for value in step.reads()):
-            raise Refused("survives", "a tensor that depends on the inputs of one call is used by "
-                          "the next", self.file.name, None)
+            raise Refused("survives", "a call uses a tensor that an earlier one computed from its "
+                          "inputs: compute it anew in each call", self.file.name, None)
         for step in steps:
             for value in getattr(step, "mutated", ()):
                 if value.storage in state_storages:
-                    raise Refused("survives", "a tensor that depends on a buffer's value in one "
-                                  "call is used by the next", self.file.name, None)
+                    raise Refused("survives", "a call uses a tensor that an earlier one computed "
+                                  "from a buffer that changes: compute it anew in each call", self.file.name, None)
         return steps, values
 
     @staticmethod
@@ -279,7 +280,8 @@ class Recording:
             self._check_overwritten({key[0]: key for key in derived})
         before = self.forward.steps[:self.work]
         if [step.kind() for step in tape.steps] != [step.kind() for step in before]:
-            self.recorder.refuse("varies", "one call does something else than the next")
+            self.recorder.refuse("varies", "forward does one thing in its second call and another in "
+                                  "its third: it must do the same in each")
         again = {key for key in tape.inputs if key in self.warm.live or key in self.forward.live}
         known = {entry["key"] for entry in self.state} | set(self.input_keys)
         if again - known != set(derived):
@@ -296,7 +298,8 @@ class Recording:
         before, after = ([t.add_input(key) for key in keys] for t in (self.forward, tape))
         if not set(tape.inputs) <= keys or tape.program(after, results_again) \
                 != self.forward.program(before, results):
-            self.recorder.refuse("varies", "one call does something else than the next")
+            self.recorder.refuse("varies", "forward does one thing in its second call and another in "
+                                  "its third: it must do the same in each")
 
     def _check_overwritten(self, derived):
         """An operator may write to what outlives a call (storage -> key) when the call has filled
@@ -308,7 +311,8 @@ class Recording:
                 if storage not in derived or storage in filled:
                     continue
                 if step.op not in _OVERWRITES or value.key != derived[storage] or storage in read:
-                    raise Refused("survives", "a tensor that outlives a call is changed by the next",
+                    raise Refused("survives", "forward changes a tensor that an earlier call left: fill "
+                                  "all of it first, or make it a buffer",
                                   self.file.name, None)
                 filled.add(storage)
             read |= {value.storage for value in step.reads()} - filled
@@ -322,7 +326,7 @@ class Recording:
             for key in self._outside(tape, known):
                 if tape is self.inputs:
                     raise Refused("unsupported", "get_inputs uses a tensor made when its file was "
-                                  "loaded", self.harness.name, None)
+                                  "loaded: make it in get_inputs", self.harness.name, None)
         init_outputs = [self.init.live[entry["key"]] for entry in self.state]
 
         def state_of(tape):
@@ -360,7 +364,8 @@ class Recording:
     def _tree(self, value, leaves, label, what, depth=0):
         """A value as a Tree; tensors go to `leaves`, each once."""
         if depth > MAX_TREE_DEPTH:
-            raise Refused("unsupported", "%s nests too deeply" % what, self.file.name, None)
+            raise Refused("unsupported", "what %s gives nests more than %d levels deep"
+                          % (what, MAX_TREE_DEPTH), self.file.name, None)
         if isinstance(value, torch.Tensor):
             key = tensor_key(value) if isinstance(value, FakeTensor) else ("real", id(value))
             for index, leaf in enumerate(leaves):
@@ -370,8 +375,8 @@ class Recording:
             leaves.append(value)
             return {label: len(leaves) - 1}
         if label == "out" and not _is_plain(value):
-            self.recorder.refuse("lazy", "%s gives a %s, which says itself what it holds"
-                                 % (what, type(value).__name__))
+            self.recorder.refuse("lazy", "%s gives a %s, whose class computes what it holds: return a plain "
+                                 "list, tuple, dict or dataclass" % (what, kind_of(value)))
         fields = _fields(value) if label == "out" else None
         if fields is not None:
             kind = "tuple" if isinstance(value, tuple) else "dataclass"
@@ -387,8 +392,9 @@ class Recording:
         if value is None or isinstance(value, (bool, str, int, float)):
             return number_to_json(value)
         kind = "dict whose keys are not all strings" if isinstance(value, dict) \
-            else type(value).__name__
-        raise Refused("unsupported", "%s gives a %s" % (what, kind), self.file.name, None)
+            else kind_of(value)
+        raise Refused("unsupported", "%s gives a %s: it may give tensors, numbers, texts and None, and lists, "
+                      "tuples and dicts of them" % (what, kind), self.file.name, None)
 
 
     def _name_of(self, kind, what):
@@ -397,7 +403,8 @@ class Recording:
         for name in names:
             if name.isascii() and self.file.module.__dict__.get(name) is kind:
                 return name
-        raise Refused("unsupported", "%s gives a %s, a class that the file does not name"
+        raise Refused("unsupported", "%s gives a %s, a class that the file does not name: define "
+                      "or import it at module level"
                       % (what, kind.__name__), self.file.name, None)
 
 

@@ -15,35 +15,22 @@ Slicing is idempotent: a file that holds a slice's functions as they are gives t
 
 import ast
 import builtins
-import difflib
 import math
 import textwrap
 import unicodedata
 
 import triton
 import triton.language as tl
-from triton.language.extra import libdevice
-from triton.language.extra import cuda
-from triton.language.extra.cuda import libdevice as cuda_libdevice
 from triton.compiler.code_generator import CodeGenerator
-from triton.runtime.jit import ConstexprFunction, JITFunction
 
+import advice
+from language import (BUILTINS, CUDA, EXCEPTIONS, EXTRA, MODULES, VALUE_MEMBERS,
+                      allowed_member)
 from loading import source_lines
 from refusal import Refused
 
-MODULES = {"triton": triton, "triton.language": tl, "triton.language.math": tl.math,
-           "triton.language.extra.libdevice": libdevice,
-           "triton.language.extra.cuda.libdevice": cuda_libdevice,
-           "triton.language.core": tl.core, "triton.language.standard": tl.standard}
-BUILTINS = {"range", "min", "max", "len", "int", "float", "bool", "tuple", "isinstance", "list",
-            "True", "False", "None"}
-EXCEPTIONS = {name for name, value in vars(builtins).items()
-              if isinstance(value, type) and issubclass(value, Exception)}
 # What Triton finds under a name that no value has (yet), getattr among them.
 _NEVER_LOCAL = set(CodeGenerator.builtin_namespace) - BUILTINS
-_FROM_TRITON = {"language", "cdiv", "next_power_of_2"}
-_FORBIDDEN_MEMBERS = {"handle", "to_ir", "mangle", "str_to_ty", "builtin", "constexpr_function",
-                      "extern_elementwise", "dispatch"}
 MAX_FUNCTIONS = 256
 
 _STATEMENTS = (ast.FunctionDef, ast.arguments, ast.arg, ast.Return, ast.Assign, ast.AugAssign,
@@ -53,19 +40,6 @@ _EXPRESSIONS = (ast.BoolOp, ast.BinOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.
                 ast.Attribute, ast.Subscript, ast.Name, ast.List, ast.Tuple, ast.Slice, ast.Starred,
                 ast.keyword, ast.JoinedStr, ast.FormattedValue, ast.ListComp, ast.comprehension,
                 ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context)
-
-
-def _public_members(*owners):
-    return {name for owner in owners for name in dir(owner)
-            if not name.startswith("_")} - _FORBIDDEN_MEMBERS
-
-
-# Attributes of values inside a kernel: tensors, types, constexprs, descriptors.
-_VALUE_MEMBERS = _public_members(tl.tensor, tl.dtype, tl.block_type, tl.pointer_type, tl.constexpr,
-                                 tl.tensor_descriptor) | {
-    "value", "shape", "strides", "dtype", "type", "element_ty", "numel", "T", "block_shape",
-    "block_type", "address_space", "primitive_bitwidth", "scalar",
-    "ALL", "NONE"}  # of tl.PropagateNan
 
 
 class Slicer:
@@ -109,7 +83,7 @@ class Slicer:
         header, bodies = {}, {}
         for entry, node in entries:
             if node.name in bodies and bodies[node.name] is not node:
-                self._refuse("two functions of kernel %s have the name %s"
+                self._refuse("kernel %s uses two functions called %s: rename one of them"
                              % (raw["name"], node.name), node)
             bodies[node.name] = node
         names = set(bodies)
@@ -122,7 +96,8 @@ class Slicer:
             _Check(self, node, bindings, names).run()
             for name, text in bindings.items():
                 if header.setdefault(name, text) != text:
-                    self._refuse("%s means two things in kernel %s" % (name, raw["name"]), node)
+                    self._refuse("the functions of kernel %s mean different things by the global %s: "
+                                 "rename one" % (raw["name"], name), node)
         kernel = entries[raw["function"]][1]
         self._check_kernel(kernel, raw)
         ordered = sorted(n for n in names if n != kernel.name) + [kernel.name]
@@ -167,7 +142,8 @@ class Slicer:
         arguments = node.args
         names = [a.arg for a in arguments.posonlyargs + arguments.args + arguments.kwonlyargs]
         if arguments.vararg or arguments.kwarg:
-            self._refuse("kernel %s takes a variable number of arguments" % node.name, node)
+            self._refuse("kernel %s takes *args or **kwargs: name each of its parameters"
+                         % node.name, node)
         recorded = [param["name"].partition(".")[0] for param in raw["params"]]
         if names != list(dict.fromkeys(recorded)) or node.name != raw["name"]:
             self._refuse("kernel %s was recorded with other parameters" % node.name, node)
@@ -185,7 +161,8 @@ class Slicer:
             # The function may share its last line with nothing else: a `;` would bring company.
             if len(found) != 1 or not isinstance(found[0], ast.FunctionDef) \
                     or found[0].name != node.name:
-                self._refuse("function %s shares its lines with other code" % node.name, node)
+                self._refuse("function %s shares a line with other code: give it lines of its own"
+                             % node.name, node)
             ast.increment_lineno(found[0], node.lineno - 1)
             for part in ast.walk(found[0]):
                 part.file = file  # for messages
@@ -223,15 +200,17 @@ class Slicer:
             if path != (name,):
                 renamed[path] = name
                 if name in _local_names(node) or name in given and given[name] != binding:
-                    self._refuse("%s is %s in the slice, where %s is something else"
-                                 % (".".join(path), name, name), node)
+                    self._refuse("kernel function %s uses %s, and means something else by %s alone: "
+                                 "rename that" % (node.name, ".".join(path), name), node)
             if not name.isidentifier() or name.startswith("__") or name in BUILTINS \
                     or unicodedata.normalize("NFKC", name) != name:  # as Python would read it
-                self._refuse("a global cannot be called %r" % name, node)
+                self._refuse("kernel function %s uses a global called %r: choose another name"
+                             % (node.name, name), node)
             result[name] = self._binding(name, binding, node, entries)
             if name in ("tl", "triton") and result[name] not in (
                     "import triton", "import triton.language as tl"):
-                self._refuse("%s must mean Triton's own module" % name, node)
+                self._refuse("kernel function %s means something else by %s than Triton's module: "
+                             "choose another name for it" % (node.name, name), node)
         return result, renamed
 
     @staticmethod
@@ -261,12 +240,14 @@ class Slicer:
                 return _import_module(name, what)
             if kind == "attribute" and isinstance(what, str):
                 return self._import_attribute(name, what, node)
-        self._refuse("global %s is nothing that a kernel can use" % name, node)
+        self._refuse("kernel function %s uses the global %s, which is no constant, no @triton.jit "
+                     "function and no part of Triton's language" % (node.name, name), node)
 
     def _import_attribute(self, name, what, node):
         place, _, member = what.rpartition(".")
         if place not in MODULES or not allowed_member(MODULES[place], member):
-            self._refuse("global %s is %s, which a kernel cannot use" % (name, what), node)
+            self._refuse("in kernel function %s, %s is %s: %s" % (
+                node.name, name, what, advice.not_allowed(member)), node)
         suffix = "" if member == name else " as " + name
         return "from %s import %s%s" % (place, member, suffix)
 
@@ -341,49 +322,43 @@ def dtype_name(name):
     raise Refused("slice", "there is no dtype %s" % name)
 
 
-def _why_not(module, node):
-    """What is wrong with an attribute of a module."""
-    text = ast.unparse(node)
-    if hasattr(module, node.attr):
-        return "%s is not allowed" % text
-    meant = difflib.get_close_matches(
-        node.attr, [name for name in dir(module) if allowed_member(module, name)], 1)
-    return "there is no %s%s" % (text, ": is it %s?" % meant[0] if meant else "")
-
-
-def allowed_member(module, name):
-    """Whether a kernel may name `module.name`: Triton's own functions and types, no helpers of the
-    compiler and no modules that Triton happens to import."""
-    if name.startswith("__") or name in _FORBIDDEN_MEMBERS:
-        return False
-    if module is triton:
-        return name in _FROM_TRITON
-    if (module is tl and name == "extra") or (module is _EXTRA and name == "cuda"):
-        return True
-    value = getattr(module, name, None)
-    if name.startswith("_"):  # of Triton's own functions, some of which libraries use
-        return isinstance(value, (JITFunction, ConstexprFunction)) and _is_of_language(value)
-    if value in (tl.math, libdevice, cuda_libdevice):
-        return True
-    if isinstance(value, (tl.dtype, JITFunction)):
-        return True
-    if isinstance(value, type):
-        return value in (tl.constexpr, tl.const, tl.tensor, tl.dtype, tl.pointer_type, tl.block_type,
-                         tl.tensor_descriptor, tl.tuple, tl.PropagateNan, tl.range, tl.static_range)
-    if value is None or not callable(value):
-        return False
-    return _is_of_language(value) and (
-        tl.core.is_builtin(value) or isinstance(value, ConstexprFunction)
-        or type(value).__name__ == "InterpretedFunction"
-        or value.__module__.endswith("libdevice"))
-
-
-def _is_of_language(value):
-    return (getattr(value, "__module__", "") or "").startswith("triton.language")
-
-
 _SPECIAL_FLOATS = {"%sfloat('%s')" % (sign, name) for sign in ("", "-", "+")
                    for name in ("inf", "-inf", "nan", "Infinity", "-Infinity")}
+
+
+# What people call a construct, and what to write instead.
+_CONSTRUCTS = {
+    "Lambda": ("a lambda", "define a @triton.jit function at module level"),
+    "FunctionDef": ("a function within a function", "define it at module level, with @triton.jit"),
+    "AsyncFunctionDef": ("async def", "define a plain function with @triton.jit"),
+    "ClassDef": ("a class", "define @triton.jit functions"),
+    "Dict": ("a dict", "use a tuple"),
+    "Set": ("a set", "use a tuple"),
+    "DictComp": ("a dict", "use a tuple"),
+    "SetComp": ("a set", "use a tuple"),
+    "GeneratorExp": ("a generator", "use a list in brackets, or a loop"),
+    "Try": ("try", "remove it, as kernels have no exceptions"),
+    "TryStar": ("try", "remove it, as kernels have no exceptions"),
+    "With": ("with", "write its body without it"),
+    "AsyncWith": ("with", "write its body without it"),
+    "AsyncFor": ("async for", "write a plain loop"),
+    "Import": ("an import", "import at the top of the file"),
+    "ImportFrom": ("an import", "import at the top of the file"),
+    "Delete": ("del", "remove it, as nothing in a kernel has to be freed"),
+    "Global": ("global", "pass the value as an argument, and store results by tl.store"),
+    "Nonlocal": ("nonlocal", "pass the value as an argument, and store results by tl.store"),
+    "NamedExpr": (":=", "assign in a statement of its own"),
+    "Match": ("match", "use if and elif"),
+    "Yield": ("yield", "store results by tl.store"),
+    "YieldFrom": ("yield", "store results by tl.store"),
+    "Await": ("await", "remove it"),
+}
+
+
+def _shown(node, limit=60):
+    """An expression as messages show it."""
+    text = " ".join(ast.unparse(node).split())
+    return text if len(text) <= limit else text[:limit - 3] + "..."
 
 
 class _Check(ast.NodeVisitor):
@@ -395,7 +370,7 @@ class _Check(ast.NodeVisitor):
         self.local = _local_names(node)
 
     def refuse(self, message, node):
-        self.slicer._refuse("%s, in kernel function %s" % (message, self.node.name), node)
+        self.slicer._refuse("in kernel function %s, %s" % (self.node.name, message), node)
 
     def run(self):
         arguments = self.node.args
@@ -405,7 +380,8 @@ class _Check(ast.NodeVisitor):
             try:
                 ast.literal_eval(default)
             except (ValueError, SyntaxError):
-                self.refuse("a default value that is no literal", default)
+                self.refuse("the default value %s is no literal: write a number, or pass the value in "
+                            "each call" % _shown(default), default)
         for argument in arguments.posonlyargs + arguments.args + arguments.kwonlyargs:
             self.name(argument.arg, argument)
             if argument.annotation is not None:
@@ -425,26 +401,31 @@ class _Check(ast.NodeVisitor):
 
     def annotation(self, node):
         if not isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
-            self.refuse("an annotation that is no plain name", node)
+            self.refuse("the annotation %s is no plain name: write one such as tl.constexpr, or none"
+                        % _shown(node), node)
         self.visit(node)
 
     def name(self, name, node):
         if name.startswith("__"):
-            self.refuse("the name %s" % name, node)
+            self.refuse("the name %s begins with two underscores: choose another" % name, node)
 
     def generic_visit(self, node):
         if not isinstance(node, _STATEMENTS + _EXPRESSIONS) or (
                 isinstance(node, ast.FunctionDef) and node is not self.node):
-            self.refuse("%s is not allowed" % type(node).__name__, node)
+            what, instead = _CONSTRUCTS.get(type(node).__name__, (type(node).__name__, ""))
+            self.refuse("%s is not allowed%s" % (what, ": " + instead if instead else ""), node)
         super().generic_visit(node)
 
     def visit_Name(self, node):
         self.name(node.id, node)
         known = self.local | set(self.bindings) | self.functions | BUILTINS
         if isinstance(node.ctx, ast.Load) and node.id not in known:
-            self.refuse("the name %s is unknown" % node.id, node)
+            self.refuse(advice.of_name(node.id, hasattr(builtins, node.id), known - BUILTINS), node)
+        if isinstance(node.ctx, ast.Load) and self.module(node) is not None:
+            self.refuse(advice.of_module(node.id), node)
         if isinstance(node.ctx, ast.Store) and node.id in _NEVER_LOCAL:
-            self.refuse("a value called %s" % node.id, node)
+            self.refuse("a value may not be called %s, which means something to Triton: choose another "
+                        "name" % node.id, node)
 
     def visit_Attribute(self, node):
         if self.is_int_dtype(node):
@@ -452,11 +433,11 @@ class _Check(ast.NodeVisitor):
         module = self.module(node.value)
         if module is not None:
             if not allowed_member(module, node.attr):
-                self.refuse(_why_not(module, node), node)
+                self.refuse(advice.of_member(module, _shown(node.value), node.attr), node)
             return
-        if node.attr not in _VALUE_MEMBERS:
-            self.refuse("the attribute %s is not allowed" % node.attr, node)
         self.visit(node.value)
+        if node.attr not in VALUE_MEMBERS:
+            self.refuse(advice.of_attribute(_shown(node.value), node.attr), node)
 
     def is_int_dtype(self, node):
         """tl.core.get_int_dtype, a type by its width: kernels have no other name for it."""
@@ -472,7 +453,7 @@ class _Check(ast.NodeVisitor):
 
     def visit_keyword(self, node):
         if node.arg is None:
-            self.refuse("** in a call", node.value)
+            self.refuse("** in a call is not allowed: write the arguments one by one", node.value)
         self.name(node.arg, node.value)
         self.visit(node.value)
 
@@ -490,27 +471,11 @@ class _Check(ast.NodeVisitor):
             if owner is tl and node.attr == "math":
                 return tl.math
             if owner is tl and node.attr == "extra":
-                return _EXTRA
+                return EXTRA
             if owner is tl and node.attr in ("core", "standard"):
                 return getattr(tl, node.attr)
-            if owner in (_EXTRA, _CUDA) and node.attr == "libdevice":
+            if owner in (EXTRA, CUDA) and node.attr == "libdevice":
                 return owner.libdevice
-            if owner is _EXTRA and node.attr == "cuda":
-                return _CUDA
+            if owner is EXTRA and node.attr == "cuda":
+                return CUDA
         return None
-
-
-class _Cuda:
-    """triton.language.extra.cuda as kernels may see it: no clocks and no numbers of processors."""
-    libdevice = cuda_libdevice
-    gdc_wait, gdc_launch_dependents = cuda.gdc_wait, cuda.gdc_launch_dependents
-    num_threads, num_warps = cuda.num_threads, cuda.num_warps
-
-
-class _Extra:
-    """triton.language.extra as kernels may see it."""
-    libdevice = libdevice
-
-
-_EXTRA, _CUDA = _Extra, _Cuda
-MODULES["triton.language.extra"], MODULES["triton.language.extra.cuda"] = _EXTRA, _CUDA

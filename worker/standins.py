@@ -25,6 +25,7 @@ from torch.utils._device import _device_constructors
 
 import streams
 from addresses import Addresses
+from refusal import TO_THE_CPU, host_read
 
 try:  # before any file can import it: its ways in are closed below
     import torch.utils.cpp_extension
@@ -42,6 +43,9 @@ def _asked_by_library(depth=2):
     if frame.f_code.co_name == "dynamic_func" and "specialize_impl" in frame.f_globals:
         return True
     return frame.f_code.co_filename.startswith(_LIBRARIES)
+
+
+_SECOND_DEVICE = "the program uses a second device (%s), and a program runs on one GPU: use cuda:0 alone"
 
 
 class OneDevice(TorchFunctionMode):
@@ -75,7 +79,7 @@ class OneDevice(TorchFunctionMode):
         if not isinstance(device, torch.device) or device.type != "cuda":
             return device
         if device.index not in (None, 0, self.device.index):
-            self.recorder.refuse("unsupported", "a second device (%s)" % device)
+            self.recorder.refuse("unsupported", _SECOND_DEVICE % device)
         return self.device
 
 
@@ -125,7 +129,7 @@ def _cuda(profile, recorder):
     def check_device(device):
         """There is one device: asking for another would fail in use."""
         if device not in (None, 0, -1) and str(device) not in ("cuda", "cuda:0"):
-            recorder.refuse("unsupported", "a second device (%s)" % (device,))
+            recorder.refuse("unsupported", _SECOND_DEVICE % (device,))
 
     def of_device(answer, what=None):
         def asked(device=None):
@@ -222,8 +226,7 @@ def _tensor_methods(recorder, addresses):
     """Methods of torch.Tensor that leave PyTorch's operators."""
     def refuse_read(what):
         def refused(*args, **kwargs):
-            recorder.refuse("host-read", "the program reads a tensor's values on the host (%s)"
-                            % what)
+            recorder.refuse("host-read", host_read(what))
         return refused
 
     def data_ptr(tensor):
@@ -236,7 +239,7 @@ def _tensor_methods(recorder, addresses):
         if tensor.device.type != "cpu":
             if recorder.constructing:
                 return tensor
-            recorder.refuse("host-read", "the program moves a tensor to the CPU")
+            recorder.refuse("host-read", TO_THE_CPU)
             return tensor
         return original_cpu(tensor, *args, **kwargs)
 
@@ -244,15 +247,14 @@ def _tensor_methods(recorder, addresses):
         if isinstance(tensor, FakeTensor):
             known = recorder.known_constant(tensor)
             if known is None:
-                recorder.refuse("host-read", "the program reads a tensor's values on the host "
-                                "(tolist)")
+                recorder.refuse("host-read", host_read("tolist"))
                 return zeros(tensor).tolist()
             return original_tolist(known)
         return original_tolist(tensor)
 
     def to_numpy(tensor, **kwargs):
         if isinstance(tensor, FakeTensor):
-            recorder.refuse("host-read", "the program reads a tensor's values on the host (numpy)")
+            recorder.refuse("host-read", host_read("numpy"))
             return zeros(tensor)
         return original_numpy(tensor, **kwargs)
 
@@ -354,7 +356,8 @@ def patched(profile, recorder):
 
     def refuse_custom(name):
         def refused(*args, **kwargs):
-            recorder.refuse("hidden-launch", "%s hides what it launches" % name)
+            recorder.refuse("hidden-launch", "%s builds machine code, and nobody can see what that launches: "
+                            "use PyTorch's operators or Triton kernels" % name)
         return refused
 
     def storage_address(storage):

@@ -21,7 +21,8 @@ def stand_ins(recorder, check_device):
     numbers, current = itertools.count(1), []
 
     def graph_refused(*args, **kwargs):
-        recorder.refuse("compile-api", "a CUDA graph cannot be recorded")
+        recorder.refuse("compile-api", "the program uses a CUDA graph, which cannot be recorded: call "
+                        "what it captures")
 
     class Stream:
         def __new__(cls, device=None, priority=0, *args, **kwargs):
@@ -101,15 +102,18 @@ def stand_ins(recorder, check_device):
             pass
 
         def elapsed_time(self, end_event):
-            recorder.refuse("host-read", "the program reads how long its work took")
+            recorder.refuse("host-read", "the program reads how long its work took, and nothing runs "
+                            "while it is recorded: remove elapsed_time")
             return 0.0
 
         def ipc_handle(self):
-            recorder.refuse("unsupported", "an event shared with another process")
+            recorder.refuse("unsupported", "the program shares an event with another process, which "
+                            "is not supported")
 
         @classmethod
         def from_ipc_handle(cls, device, handle):
-            recorder.refuse("unsupported", "an event shared with another process")
+            recorder.refuse("unsupported", "the program shares an event with another process, which "
+                            "is not supported")
             return cls()
 
     class CUDAGraph:

@@ -47,8 +47,8 @@ class Tunings:
         name = tuner.base_fn.__qualname__
         found = list(tuner.prune_configs(kwargs))
         if not found or not all(isinstance(config, Config) for config in found):
-            self.recorder.refuse("unsupported", "the pruning of kernel %s gives something else than "
-                                 "configurations" % name)
+            self.recorder.refuse("unsupported", "prune_configs_by of kernel %s gives no list of "
+                                 "triton.Config, or an empty one" % name)
         index = 0
         if len(found) > 1:
             number = len(self.listed)

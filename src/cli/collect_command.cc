@@ -100,9 +100,9 @@ std::string verl_row_of(const FoundTask& found, const FoundAnswer& best, const T
 
 int run_collect(const CollectFlags& flags) {
   if (fs::exists(fs::path(flags.out) / "rows.jsonl"))
-    throw InputError(flags.out + " has rows already: another --out");
+    throw InputError(flags.out + " has rows already; choose another --out");
   if (fs::exists(fs::path(flags.out) / kEvalLinesFile))
-    throw InputError("--out " + flags.out + ": is a run; rows want a folder of their own");
+    throw InputError("--out " + flags.out + " is a run of eval; choose another --out for its rows");
   check_out_folder(flags.out, kNewFolder);
   if (flags.verl) check_parquet();
   std::vector<EvalRun> runs;

@@ -177,7 +177,7 @@ TEST_F(CommandLine, EvalRefusesPoliciesThatAreNone) {
   const std::string eval = model() + " --backend cpu ";
   expect_refused(add_eval, eval + "--beside teacher@0", "samples are from 1 to 1000");
   expect_refused(add_eval, eval + "--beside teacher@1001", "samples are from 1 to 1000");
-  expect_refused(add_eval, eval + "--beside @4", "samples of what?");
+  expect_refused(add_eval, eval + "--beside @4", "expected a policy before the @");
   expect_refused(add_eval, eval + "--beside teacher", "is one of the policies already");
   expect_refused(add_eval, eval + "--beside " + in("missing"), "expected teacher, inductor");
   expect_refused(add_eval, eval + "--policy writer", "there is no policy \"writer\"");

@@ -60,7 +60,7 @@ Beside beside_of(const std::string& text, const EvalFlags& flags) {
     return {text, flags.samples};
   }
   const int samples = number.size() > 4 ? 0 : std::stoi(number);
-  if (at == 0) throw InputError("--beside " + text + ": samples of what?");
+  if (at == 0) throw InputError("--beside " + text + ": expected a policy before the @");
   if (samples < 1 || samples > kMostSamples) {
     throw InputError("--beside " + text + ": samples are from 1 to " +
                      std::to_string(kMostSamples));
@@ -223,7 +223,7 @@ std::vector<size_t> places_of(const std::string& shard, size_t models) {
   const size_t part = fits ? std::stoul(found.str(1)) : 0;
   const size_t parts = fits ? std::stoul(found.str(2)) : 0;
   if (part < 1 || part > parts) {
-    throw InputError("--shard " + shard + ": I/N is wanted, I from 1 to N, such as 2/4");
+    throw InputError("--shard " + shard + ": expected I/N with I from 1 to N, such as 2/4");
   }
   std::vector<size_t> places;
   for (size_t place = part - 1; place < models; place += parts) places.push_back(place);

@@ -66,7 +66,9 @@ void drop_cut_line(AppendedLines& file) {
 int run_review(ReviewFlags flags) {
   const EvalRun run = read_eval_run(flags.run);
   if (run.folder.empty()) {
-    throw InputError(flags.run + ": is lines alone; what was written is in a folder of eval --out");
+    throw InputError(
+        flags.run +
+        " is a file of lines; give the folder that eval --out wrote, which has the samples");
   }
   refuse_search(run);
   if (const char* key = std::getenv(flags.key_env.c_str())) flags.chat.key = key;

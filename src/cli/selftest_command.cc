@@ -65,7 +65,7 @@ void print_table(const char* title, const char* by, const std::map<std::string, 
 
 int run_selftest(const SelftestFlags& flags) {
   if (flags.part > flags.parts) {
-    throw InputError("--part " + std::to_string(flags.part) + ": --parts is " +
+    throw InputError("--part " + std::to_string(flags.part) + " is beyond --parts " +
                      std::to_string(flags.parts));
   }
   std::vector<CorpusCase> cases = read_corpus({flags.places.begin(), flags.places.end()});

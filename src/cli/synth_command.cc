@@ -14,6 +14,7 @@
 #include "cli/synth/synth_file.h"
 #include "cli/synth/synth_stats.h"
 #include "formats/base/error.h"
+#include "formats/base/nearest.h"
 #include "formats/base/read_file.h"
 #include "report/synth/synth_summary.h"
 #include "synth/task_row.h"
@@ -85,9 +86,12 @@ SynthOptions options_of(const SynthFlags& flags) {
   for (const std::string& name : flags.only) {
     const SynthOperator* op = find_synth_operator(name);
     if (!op) {
-      std::string known;
-      for (const SynthOperator& each : synth_operators()) known += " " + std::string(each.name);
-      throw InputError("--only: there is no operator " + name + "; there are" + known);
+      std::vector<std::string> known;
+      for (const SynthOperator& each : synth_operators()) known.emplace_back(each.name);
+      std::string all;
+      for (const std::string& each : known) all += " " + each;
+      throw InputError("--only: there is no operator " + name + " (is " + nearest(name, known) +
+                       " meant?); there are" + all);
     }
     options.operators.push_back(op);
   }

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "program/rewrite/sources.h"
+#include "worker/process/process.h"
 
 namespace kw {
 namespace {
@@ -205,7 +206,9 @@ Reply reply_from_json(const JsonReader& in) {
   Reply reply;
   reply.status = status_from_json(in.at("status"));
   if (reply.ok()) return reply;
-  reply.message = in.at("message").string();
+  // An error of PyTorch may have its C++ stack behind it.
+  const std::string& message = in.at("message").string();
+  reply.message = one_line(message.substr(0, message.find("\nException raised from ")), 2000);
   if (reply.status == ReplyStatus::kNotJudged && reply.message.ends_with(kOutOfMemory)) {
     reply.cause = Cause::kOutOfMemory;
   }

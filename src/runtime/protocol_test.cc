@@ -194,6 +194,14 @@ TEST(Protocol, EveryOtherStatusCarriesItsMessage) {
   }
 }
 
+TEST(Protocol, AMessageIsOneLineWithoutTheStackOfPyTorch) {
+  const Json json = {
+      {"status", "failed"},
+      {"message",
+       "bad\nshape\nException raised from add at /torch/add.cpp:3\nframe #0: c10::Error"}};
+  EXPECT_EQ(reply_from_json(JsonReader(json, "")).message, "bad shape");
+}
+
 // The wire carries words alone: a lack of memory is known by its message, in both directions.
 TEST(Protocol, ALackOfMemoryIsACause) {
   const auto cause = [](const char* status, const char* message) {

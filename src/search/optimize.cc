@@ -447,8 +447,10 @@ class Optimizer::Run {
       return refuse(NothingGained::kFailedAsAWhole, verdict.reason);
     }
     if (const std::string where = difference(optimized, recorded); !where.empty()) {
-      return refuse(NothingGained::kFailedAsAWhole,
-                    "the exported program records as another one (at " + where + ")");
+      return refuse(
+          NothingGained::kFailedAsAWhole,
+          "optimized.py as it was written does not record as the program that was judged (at " +
+              where + ")");
     }
     const bool slower = verdict.speedup_eager && verdict.speedup_eager->lower <= 1;
     if (slower && !options.pure) return refuse(NothingGained::kNoFaster, kNoFaster);

@@ -49,7 +49,8 @@ JobFault blamed(Workers& workers, const DeviceProfile& profile, JobFault fault) 
   if (fault.status != Status::kFailed || !workers_work(workers, profile)) return fault;
   fault.status = Status::kRefused;
   fault.code = "failed";
-  fault.message = "its worker fails, and does not on another program: " + fault.message;
+  fault.message =
+      "Kernelwright's worker fails on this program, and not on another: " + fault.message;
   return fault;
 }
 

@@ -318,9 +318,9 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
     return report.difference.empty() ? text : text + ": " + report.difference;
   };
   if (!report.guards_intact && checked("guards"))
-    return with_detail("writes outside of its buffers");
+    return with_detail("a kernel writes outside of the tensors that it is given");
   if (!report.inputs_unchanged && checked("inputs"))
-    return with_detail("leaves other inputs than the reference");
+    return with_detail("forward leaves its inputs otherwise than the reference does");
   for (size_t i = 0; i < report.outputs.size() && checked("outputs"); ++i) {
     if (is_free(i, request.variation)) continue;
     OutputErrors errors = report.outputs[i];
@@ -355,9 +355,9 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
            " inputs): " + fault;
   }
   if (!report.buffers_equal && checked("buffers"))
-    return with_detail("leaves other buffers than the reference");
+    return with_detail("forward leaves its buffers otherwise than the reference does");
   if (request.check_noop && !report.no_launch_changes) {
-    return "leaving out every kernel launch changes nothing";
+    return "the result is the same without any kernel launch, so the kernels do not compute it";
   }
   return {};
 }

@@ -1,6 +1,7 @@
 #include "verify/verifier.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <random>
 
 #include "formats/base/error.h"
@@ -17,6 +18,8 @@
 #include "verify/excess.h"
 #include "verify/trials.h"
 #include "verify/verdict/statistics.h"
+#include "verify/verdict/tree_text.h"
+#include "worker/process/process.h"
 
 namespace kw {
 namespace {
@@ -75,15 +78,21 @@ void add_times(const TimeReport& report, const std::vector<std::string>& names, 
   evidence["throttled_rounds"] = report.throttled_rounds;
 }
 
+std::string percent_text(double share) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g%%", 100 * share);
+  return text;
+}
+
 // Differences that no run is needed to see.
 std::string interface_fault(const Task& reference, const Task& candidate) {
   // As text: to Json, 3 is 3.0.
   if (candidate.arguments.dump() != reference.arguments.dump()) {
-    return "forward takes other arguments";
+    return "forward takes other arguments than the reference's";
   }
   if (candidate.result.dump() != reference.result.dump()) {
-    return "returns another structure: " + candidate.result.dump() + " where the reference has " +
-           reference.result.dump();
+    return "forward returns " + one_line(tree_text(candidate.result), 200) +
+           ", where the reference's returns " + one_line(tree_text(reference.result), 200);
   }
   for (size_t i = 0; i < reference.forward.outputs.size(); ++i) {
     const Value& want = reference.forward.values[reference.forward.outputs[i]];
@@ -179,8 +188,8 @@ RecordRequest Verifier::without_candidate(RecordRequest request, const std::stri
     hashes[each == &alone] = canonical_hash(built.value->task);
   }
   if (hashes[0] != hashes[1]) {
-    throw InputError(request.file + ": " + request.cls + " is another model without " + candidate +
-                     ": put them into two files");
+    throw InputError(request.file + ": " + request.cls + " does something else once " + candidate +
+                     " is taken out of the file: put them into two files");
   }
   return alone;
 }
@@ -282,7 +291,8 @@ JobOutcome<std::string> Verifier::exported(const Reference& reference, const Rec
   const JobOutcome<Task> recorded = adopted(reference, canonical(built.value->task), again);
   if (recorded.fault) return {std::nullopt, recorded.fault};
   if (const std::string where = difference(task, *recorded.value); !where.empty()) {
-    std::string why = "the exported program records as another one";
+    std::string why =
+        "optimized.py as it was written does not record as the program that was judged";
     const auto root = task.source.modules.find("");
     if (root != task.source.modules.end() && runs_more_than_forward(root->second)) {
       why +=
@@ -324,15 +334,18 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
     stage.reason = "no kernel launch contributes to the result";
     if (candidate.kernels.empty()) {
       stage.reason +=
-          ": forward launches none, or drops what they give; a fallback for other shapes than it "
-          "was written for?";
+          ": forward launches none, or does not use what they write (does it fall back to PyTorch "
+          "for these shapes?)";
     }
   } else if (options.pure && !found.aten_left.empty() && !shared) {
-    stage.reason = "PyTorch still computes: " + found.aten_left.front() +
-                   (found.aten_left.size() > 1 ? " and others" : "");
+    const size_t others = found.aten_left.size() - 1;
+    stage.reason = "PyTorch still computes " + found.aten_left.front() +
+                   (others > 0 ? " and " + std::to_string(others) + " more" : "") +
+                   ", where every operator is to be a Triton kernel (--coverage pure)";
   } else if (found.share < options.minimum_share && !shared) {
-    stage.reason = "Triton share " + std::to_string(found.share) + " is under " +
-                   std::to_string(options.minimum_share);
+    stage.reason = "Triton kernels do " + percent_text(found.share) +
+                   " of the reference's work, where at least " +
+                   percent_text(options.minimum_share) + " is asked for";
   } else if (const std::string fault = excess(reference.task, candidate); !fault.empty()) {
     stage.stage = Stage::kCorrect;
     stage.reason = fault;
@@ -438,11 +451,12 @@ std::string time_fault(const TimeReport& report, size_t place, double floor_ms,
   const double measured = median(report.device_ms[place]);
   if (!report.outputs_checked.empty() && !report.outputs_checked[place] &&
       !without.contains("timed outputs")) {
-    return "outputs of the timed runs differ from the judged ones";
+    return "the timed runs gave other outputs than the runs that were judged";
   }
   if (measured >= 0.9 * floor_ms || without.contains("floor")) return "";
-  return "measured " + std::to_string(measured) + " ms, under the physical floor of " +
-         std::to_string(floor_ms) + " ms";
+  return "a run takes " + std::to_string(measured) +
+         " ms by the clock, where the device needs at least " + std::to_string(floor_ms) +
+         " ms for the reference's work";
 }
 
 void end_unbuilt(Verdict& verdict, const JobFault& fault, double seconds) {

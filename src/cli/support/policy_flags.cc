@@ -193,7 +193,8 @@ std::unique_ptr<Policy> PolicyFlags::make(const TeacherOptions& teacher,
   std::vector<std::unique_ptr<Policy>> out;
   std::set<std::string> seen;
   for (const std::string& name : names()) {
-    if (!seen.insert(name).second) throw InputError("--policy " + policy + ": " + name + " twice");
+    if (!seen.insert(name).second)
+      throw InputError("--policy " + policy + " names " + name + " twice");
     out.push_back(make_one(name, teacher, backend));
   }
   if (out.empty()) throw InputError(std::string("--policy is empty; expected ") + kPolicies);

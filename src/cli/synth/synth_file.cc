@@ -67,7 +67,7 @@ uint64_t rows_before(AppendedLines& file, const Drawing& drawing, uint64_t count
       });
   if (rows > count) {
     throw InputError(path + ": has " + std::to_string(rows) + " rows, more than --count " +
-                     std::to_string(count));
+                     std::to_string(count) + "; choose another --out");
   }
   if (rows > 0 && (!is_row(first, drawing, 0) || !is_row(last, drawing, rows - 1))) throw other();
   if (rows == 0 && !is_cut_row(end.rest) && !is_row(end.rest, drawing, 0)) throw other();

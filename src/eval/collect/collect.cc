@@ -61,8 +61,9 @@ std::vector<FoundTask> find_answers(const std::vector<EvalRun>& runs, Yields& yi
   std::map<std::pair<std::string, std::string>, FoundTask> found;  // by text and class
   for (const EvalRun& run : runs) {
     if (run.folder.empty())
-      throw InputError(run.name +
-                       ": is lines alone; what was written is in a folder of eval --out");
+      throw InputError(
+          run.name +
+          " is a file of lines; give the folder that eval --out wrote, which has the samples");
     for (const Json& line : run.lines) {
       RouteYield& yield = yields[route_of(run, line)];
       ++yield.models;

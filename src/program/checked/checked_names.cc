@@ -24,7 +24,7 @@ std::string shown(std::string_view name) {
 }
 
 [[noreturn]] void refuse(const std::string& what, std::string_view name) {
-  throw InputError("export: " + what + ": " + shown(name));
+  throw InputError("export: " + shown(name) + " is " + what);
 }
 
 bool is_digits(std::string_view text) {
@@ -142,7 +142,7 @@ std::string checked_option(const std::string& name, const Json& value) {
   const bool fits = range != numbers.end() && value.is_number_integer() &&
                     range->second[0] <= value.get<int64_t>() &&
                     value.get<int64_t>() <= range->second[1];
-  if (!fits) refuse("option " + name + " has another value than it may have", value.dump());
+  if (!fits) refuse("no value that launch option " + name + " may have", value.dump());
   return name + "=" + std::to_string(value.get<int64_t>());
 }
 

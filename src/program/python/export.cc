@@ -89,7 +89,9 @@ class ModuleWriter {
   void name_state() {
     for (size_t i = 0; i < task_.state.size(); ++i) {
       if (task_.state[i].names.empty()) {
-        throw InputError("export: the model keeps a tensor that no attribute path reaches");
+        throw InputError(
+            "export: forward uses a tensor that no attribute of the model holds: assign it to "
+            "self, or register it as a buffer");
       }
       const std::string& qualified = task_.state[i].names[0];
       const std::string name = "p" + std::to_string(i);

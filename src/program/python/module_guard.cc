@@ -7,7 +7,9 @@ namespace kw {
 namespace {
 
 std::string attribute(const std::string& name) {
-  if (name.starts_with("__")) throw InputError("export: the attribute " + python_string(name));
+  if (name.starts_with("__"))
+    throw InputError("export: a module's attribute " + python_string(name) +
+                     " begins with two underscores: call it otherwise");
   return python_string(name);
 }
 

@@ -49,7 +49,8 @@ std::string triton_language_dtype(const Json& name) {
       {"int32", "int32"},   {"int64", "int64"},   {"uint8", "uint8"},  {"uint16", "uint16"},
       {"uint32", "uint32"}, {"uint64", "uint64"}};
   const auto it = name.is_string() ? names.find(name.get<std::string>()) : names.end();
-  if (it == names.end()) throw InputError("export: unknown constexpr dtype");
+  if (it == names.end())
+    throw InputError("export: a tl.constexpr is a dtype that Triton does not name");
   return "_kw_triton.language." + it->second;
 }
 
@@ -75,7 +76,7 @@ std::string python_float(double x) {
 }
 
 std::string python_string(const std::string& text) {
-  if (!is_utf8(text)) throw InputError("export: a string that is not UTF-8");
+  if (!is_utf8(text)) throw InputError("export: a text is not UTF-8");
   std::string out = "\"";
   for (size_t at = 0; at < text.size();) {
     const char32_t c = next_character(text, at);
@@ -118,7 +119,9 @@ std::vector<PathPart> path_parts(const std::string& qualified) {
   for (std::string part; std::getline(parts, part, '.');) {
     const size_t bracket = std::min(part.find('['), part.size());
     const std::string name = part.substr(0, bracket), items = part.substr(bracket);
-    if (name.starts_with("__")) throw InputError("export: the state " + python_string(qualified));
+    if (name.starts_with("__"))
+      throw InputError("export: the name of the parameter or buffer " + python_string(qualified) +
+                       " begins with two underscores: call it otherwise");
     const bool plain = is_identifier(name) && is_word(name) && is_item_access(items);
     out.push_back(plain ? PathPart{name, items, true} : PathPart{part, "", false});
   }
@@ -165,13 +168,15 @@ std::string python_literal(const Json& value) {
     for (const Json& item : value.at("tuple")) out += python_literal(item) + ", ";
     return out + ")";
   }
-  throw InputError("export: no Python for the constant " + python_string(value.dump()));
+  throw InputError("export: a constant cannot be written in Python: " +
+                   python_string(value.dump()));
 }
 
 std::string special_float(const Json& tree) {
   const Json& which = tree.at("f");
   if (which != "nan" && which != "inf" && which != "-inf") {
-    throw InputError("export: no Python for the number " + python_string(which.dump()));
+    throw InputError("export: a number cannot be written in Python: " +
+                     python_string(which.dump()));
   }
   return python_float(which == "nan" ? NAN : which == "inf" ? INFINITY : -INFINITY);
 }

@@ -41,7 +41,8 @@ class Adopter {
     if (out_.fault.empty() && std::ranges::any_of(candidate_.derive.steps, [](const Step& step) {
           return is_random(step);
         })) {
-      out_.fault = "a random tensor of one call is used by the next";
+      out_.fault =
+          "a call uses a random tensor that an earlier one drew: draw it anew in each call";
     }
     if (!out_.fault.empty() || !find_state()) return std::move(out_);
     task_ = reference_;
@@ -88,12 +89,13 @@ class Adopter {
     const size_t count = reference_.inputs.outputs.size();
     if (candidate_.inputs.outputs.size() != count ||
         candidate_.arguments.dump() != reference_.arguments.dump()) {
-      return "forward takes other arguments";
+      return "forward takes other arguments than the reference's";
     }
     for (size_t k = 0; k < count; ++k) {
       if (!same_metadata(candidate_.forward.values[our_input(k)],
                          reference_.forward.values[their_input(k)])) {
-        return "argument " + std::to_string(k) + " of forward is another than the reference's";
+        return "argument " + std::to_string(k) +
+               " of forward has another shape, dtype or layout than the reference's";
       }
     }
     return "";
@@ -105,7 +107,7 @@ class Adopter {
             std::map<int, int>& storages) {
     const int storage = from.values[id].storage, wanted = to.values[target].storage;
     if (storages.try_emplace(storage, wanted).first->second != wanted) {
-      out_.fault = "two tensors share memory that the reference's do not share";
+      out_.fault = "two of its tensors share memory, and the reference's do not";
       return false;
     }
     appender.bind(id, target);
@@ -153,7 +155,8 @@ class Adopter {
     Program& derive = task_.derive;
     Value copy = derive.values[value];
     if (!is_dense(copy)) {
-      out_.fault = "the constructor changes a weight in place that is not dense";
+      out_.fault =
+          "the constructor changes a weight in place that is not contiguous: change a copy of it";
       return false;
     }
     copy.storage = next_storage++;

@@ -160,7 +160,7 @@ bool StateMatch::make_of_steps(size_t entry) {
     const auto steps = our_steps_.steps_of(our_value(entry), our_steps_.end(), known_);
     if (!steps) {
       fault_ = name_of(candidate_.state[entry]) +
-               " is made of a weight before the constructor has finished it";
+               " is made of a weight that the constructor changes later: make it at the end";
       return false;
     }
     const auto draw =
@@ -170,8 +170,9 @@ bool StateMatch::make_of_steps(size_t entry) {
       return true;
     }
     if (hold_drawn(*draw, *steps, entry)) continue;
-    fault_ = name_of(candidate_.state[entry]) +
-             ": the constructor draws a weight of its own, as no tensor of the reference is drawn";
+    fault_ = "the constructor draws " + name_of(candidate_.state[entry]) +
+             " as the reference draws no weight: give it the name, shape and initialiser of one of "
+             "the reference's";
     return false;
   }
 }
@@ -190,8 +191,9 @@ bool StateMatch::find_premises() {
           our_steps_.lineage(value, known_.at(our_storage(value)).since + 1);
       const auto alike = their_entries(lineage);
       if (lineage.empty() || std::ranges::find(alike, theirs) == alike.end()) {
-        fault_ = name_of(candidate_.state[e]) +
-                 " is read on the host, and the reference makes it by other steps";
+        fault_ =
+            name_of(candidate_.state[e]) +
+            " is read on the host, and the reference makes it by other steps: make it as it does";
         return false;
       }
       premises_.insert(theirs);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "formats/base/error.h"
+#include "formats/base/nearest.h"
 
 namespace kw::train {
 namespace {
@@ -21,21 +21,6 @@ std::string range_text(int64_t least, int64_t most) {
   std::string out = "a whole number from " + std::to_string(least);
   if (most != std::numeric_limits<int64_t>::max()) out += " to " + std::to_string(most);
   return out;
-}
-
-// Returns the number of letters added, removed or exchanged (the Levenshtein distance).
-size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t before = std::exchange(row[0], i);
-    for (size_t k = 1; k <= b.size(); ++k) {
-      const size_t exchanged = before + (a[i - 1] != b[k - 1]);
-      before = row[k];
-      row[k] = std::min({row[k] + 1, row[k - 1] + 1, exchanged});
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -135,9 +120,9 @@ const Settings::Setting* Settings::find(std::string_view key) const {
 }
 
 std::string Settings::nearest(const std::string& key) const {
-  const auto found = std::ranges::min_element(
-      settings_, {}, [&](const Setting& setting) { return distance(setting.key, key); });
-  return found == settings_.end() ? "" : found->key;
+  std::vector<std::string> keys;
+  for (const Setting& setting : settings_) keys.push_back(setting.key);
+  return kw::nearest(key, keys);
 }
 
 void Settings::put(const std::string& key, const Json& value, const std::string& where) {

@@ -83,13 +83,13 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
   if (!errors.same_meta) return errors.meta_difference;
   if (errors.exact_equal) return {};
   if (errors.nonfinite_mismatch > 0) {
-    return "NaN or Inf in other places than the reference (" +
-           std::to_string(errors.nonfinite_mismatch) + " elements)";
+    return std::to_string(errors.nonfinite_mismatch) +
+           " elements are NaN or infinite where the reference's are not, or the other way round";
   }
   const DType dtype = parse_dtype(errors.dtype);
   if (tolerance == Tolerance::kKernelBench && dtype != DType::kBool) {
     if (errors.allclose_worst <= 1) return {};
-    return "not allclose with atol = rtol = 1e-2 (worst " + number(errors.allclose_worst) +
+    return "it is not allclose with atol = rtol = 1e-2 (worst " + number(errors.allclose_worst) +
            " times the tolerance)";
   }
   if (!is_floating(dtype)) {
@@ -100,11 +100,12 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
   // Written so that NaN fails.
   const ErrorBounds bounds = error_bounds(errors);
   if (!(errors.candidate_rms <= bounds.rms)) {
-    return "relative RMS error " + number(errors.candidate_rms) + " where " + number(bounds.rms) +
+    return "its relative RMS error is " + number(errors.candidate_rms) + ", where " +
+           number(bounds.rms) +
            " is allowed (the reference's own: " + number(errors.reference_rms) + ")";
   }
   if (!(errors.candidate_worst <= bounds.worst)) {
-    return "worst error " + number(errors.candidate_worst) + " of the output's RMS where " +
+    return "its worst error is " + number(errors.candidate_worst) + " of its RMS, where " +
            number(bounds.worst) +
            " is allowed (the reference's own: " + number(errors.reference_worst) + ")";
   }
@@ -113,7 +114,7 @@ std::string output_fault(const OutputErrors& errors, Tolerance tolerance) {
                                   ? "among the elements of the smaller scale"
                                   : "from index " + std::to_string(errors.section_index) +
                                         " of dimension " + std::to_string(errors.section_dim);
-    return "relative RMS error " + number(errors.section_error) + " " + where + " where " +
+    return "its relative RMS error " + where + " is " + number(errors.section_error) + ", where " +
            number(errors.section_allowed) + " is allowed";
   }
   return {};
@@ -164,8 +165,8 @@ std::string ErrorPool::fault() const {
   const auto found = excess();
   if (!found) return {};
   return "output " + std::to_string(found->output) + " (few elements, " +
-         std::to_string(found->trials) + " trials together): relative RMS error " +
-         number(found->candidate) + " where " + number(found->allowed) +
+         std::to_string(found->trials) + " trials together): its relative RMS error is " +
+         number(found->candidate) + ", where " + number(found->allowed) +
          " is allowed (the reference's own: " + number(found->reference) + ")";
 }
 
