@@ -15,6 +15,9 @@ struct Cost {
 Cost step_cost(const Program& program, const Step& step);  // zero for launches
 Cost program_cost(const Program& program);                 // sum over aten steps
 
+// Whether a step makes a tensor from nothing, or fills one with a number: torch.zeros, or zero_.
+bool fills_memory(const Step& step);
+
 // Elements of all rows that bags of an embedding take; 0 of other operators.
 double bag_elements(const Program& program, const AtenCall& call);
 
