@@ -14,15 +14,23 @@ bool is_computing(const Step& step);
 
 struct Coverage {
   double share = 0;                         // larger of the two below
-  double flops_share = 0, bytes_share = 0;  // max(0, ref - aten left alive) / ref
+  double flops_share = 0, bytes_share = 0;  // of operations, and of bytes
   int launches_alive = 0;
   std::vector<std::string> aten_left;  // computing operators still alive, in order
 };
 
-// share = max(0, cost(reference) - cost(aten steps alive in the candidate)) / cost(reference), for
-// floating-point operations and for bytes. Alive: its effect reaches an output (live_steps). Both
-// sides are priced as recorded (step_cost) and with fused operators spelled out as the steps that
-// they replace (spelled_cost); the smaller share counts.
+// Compares the work of the reference with that of the candidate's aten steps that are alive, in
+// floating-point operations and in bytes. Alive: the effect reaches an output (live_steps). Steps
+// that the reference has too (left_work.h) are known; the others are not. The smaller counts of
+//
+//   (reference - left) / reference
+//   (rest - unknown) / (rest + known)
+//
+// where `rest` is the least that the reference costs without what is known (least_cost.h). So
+// nobody is paid for work that algebra spares. Memory that is only filled is not left work.
+//
+// All is priced as recorded (step_cost) and with fused operators spelled out as the steps that they
+// replace (spelled_cost); the smaller share counts.
 // `idle_launches` are forward steps found to change nothing when left out; they earn no share, so
 // with only such launches the share is zero.
 Coverage coverage(const Task& reference, const Task& candidate,
