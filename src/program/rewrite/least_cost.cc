@@ -15,10 +15,15 @@
 namespace kw {
 namespace {
 
-// One matrix, or a batch of them, in a chain of products.
+// A diagonal matrix stands for a factor of each row or column, and ones for a sum or mean.
+enum class FactorKind { kDense, kDiagonal, kOnes };
+
+// One matrix, or a batch of them, in a chain of products; or what a part of a chain makes.
 struct Factor {
   Value value;  // as it is multiplied: transposed if need be
   bool constant = false;
+  FactorKind kind = FactorKind::kDense;
+  double price = 0;
 };
 
 // A step of a chain, and the factors that it multiplies: from `first` up to `last`.
@@ -79,10 +84,8 @@ class BestOrder {
       if (done.count(i) || is_free(i)) continue;
       Chain chain;
       std::set<int> steps;
-      if (product_at(i)) {
-        add_product(i, false, chain, steps);  // its result may lie either way
-        done.insert(steps.begin(), steps.end());
-      }
+      add_step(i, false, chain, steps);  // a vector may lie either way
+      done.insert(steps.begin(), steps.end());
       total += steps.size() > 1 ? chain_price(chain) : price(program_, program_.steps[i]);
     }
     return total - (measure_ == &Cost::bytes ? read_again() : 0);
@@ -150,10 +153,104 @@ class BestOrder {
     return Product{left->value(), right->value(), row, linear, row && gives_vector};
   }
 
-  void add_product(int i, bool is_turned, Chain& chain, std::set<int>& steps) {
-    const Product product = *product_at(i);
-    steps.insert(i);
+  // A tensor of matrices times a number, or times a factor of each column or row.
+  struct Scaling {
+    ValueId matrices;
+    bool of_rows, constant;
+  };
+
+  std::optional<Scaling> scaling_at(int i) const {
+    const auto* call = std::get_if<AtenCall>(&program_.steps[i]);
+    if (!call || call->results.size() != 1 || !call->mutated.empty()) return std::nullopt;
+    const bool times = call->op == "aten.mul.Tensor" || call->op == "aten.mul.Scalar";
+    const bool over = call->op == "aten.div.Tensor" || call->op == "aten.div.Scalar";
+    if ((!times && !over) || !is_default(*call, "rounding_mode")) return std::nullopt;
+    const Value& result = program_.values[call->results[0]];
+    const size_t rank = result.shape.size();
+    if (rank < 2 || is_written(call->results[0])) return std::nullopt;
+    for (const auto& [one, two] : {std::pair("self", "other"), std::pair("other", "self")}) {
+      if (over && one[0] == 'o') break;
+      const Arg *matrices = call->find(one), *factor = call->find(two);
+      if (!matrices || !factor || !matrices->is_value() || is_written(matrices->value()) ||
+          program_.values[matrices->value()].shape != result.shape) {
+        continue;
+      }
+      if (!factor->is_value()) return Scaling{matrices->value(), false, true};
+      const Value& value = program_.values[factor->value()];
+      const std::vector<int64_t>& shape = value.shape;
+      const bool of_rows = shape.size() > 1 && value.numel() == shape[shape.size() - 2];
+      const bool of_columns = value.numel() == 1 || value.numel() == shape.back();
+      if (!of_rows && !of_columns) continue;
+      return Scaling{matrices->value(), !of_columns, constant_.count(factor->value()) > 0};
+    }
+    return std::nullopt;
+  }
+
+  // A sum or mean over rows, columns or both, whose result only the rest of the program reads.
+  struct Reduction {
+    ValueId matrices;
+    bool of_rows = false, of_columns = false;
+  };
+
+  std::optional<Reduction> reduction_at(int i) const {
+    const auto* call = std::get_if<AtenCall>(&program_.steps[i]);
+    if (!call || call->results.size() != 1 || !is_default(*call, "dtype")) return std::nullopt;
+    const bool all = call->op == "aten.sum.default" || call->op == "aten.mean.default";
+    if (!all && call->op != "aten.sum.dim_IntList" && call->op != "aten.mean.dim") {
+      return std::nullopt;
+    }
+    Reduction out{call->find("self")->value()};
+    const auto rank = static_cast<int64_t>(program_.values[out.matrices].shape.size());
+    if (rank < 2 || (all && rank > 2) || is_written(out.matrices)) return std::nullopt;
+    std::vector<int64_t> dims = integers(*call, "dim", 1);
+    if (all) dims = {0, 1};
+    for (int64_t d : dims) {
+      if (d < 0) d += rank;
+      if (d < rank - 2) return std::nullopt;
+      (d == rank - 1 ? out.of_columns : out.of_rows) = true;
+    }
+    return out.of_rows || out.of_columns ? std::optional(out) : std::nullopt;
+  }
+
+  // Adds a step to a chain, and the steps before it, if it is one that a chain has.
+  bool add_step(int i, bool is_turned, Chain& chain, std::set<int>& steps) {
     const int first = static_cast<int>(chain.factors.size());
+    if (const auto product = product_at(i)) {
+      steps.insert(i);
+      add_product(*product, is_turned != product->gives_row, chain, steps);
+    } else if (const auto scaling = scaling_at(i)) {
+      steps.insert(i);
+      add_beside(scaling->matrices, FactorKind::kDiagonal, scaling->constant,
+                 scaling->of_rows != is_turned, scaling->of_rows == is_turned, is_turned, chain,
+                 steps);
+    } else if (const auto reduction = first == 0 ? reduction_at(i) : std::nullopt) {
+      steps.insert(i);
+      add_beside(reduction->matrices, FactorKind::kOnes, true, reduction->of_rows,
+                 reduction->of_columns, false, chain, steps);
+    } else {
+      return false;
+    }
+    const double own = is_free(i) ? 0 : price(program_, program_.steps[i]);
+    chain.steps.push_back({first, static_cast<int>(chain.factors.size()) - 1, own});
+    return true;
+  }
+
+  // Adds matrices with a factor of a kind before them, behind them, or both.
+  void add_beside(ValueId matrices, FactorKind kind, bool constant, bool before, bool behind,
+                  bool is_turned, Chain& chain, std::set<int>& steps) {
+    Value side = as_matrices(program_.values[matrices], is_turned);
+    const int64_t rows = side.shape[side.shape.size() - 2], columns = side.shape.back();
+    const bool diagonal = kind == FactorKind::kDiagonal;
+    const auto add = [&](int64_t down, int64_t across) {
+      side.shape = {down, across};
+      chain.factors.push_back({side, constant, kind});
+    };
+    if (before) add(diagonal ? rows : 1, rows);
+    add_factor(matrices, is_turned, chain, steps);
+    if (behind) add(columns, diagonal ? columns : 1);
+  }
+
+  void add_product(const Product& product, bool is_turned, Chain& chain, std::set<int>& steps) {
     if (is_turned) {
       add_factor(product.right, !product.right_turned, chain, steps);
       add_factor(product.left, !product.left_turned, chain, steps);
@@ -161,8 +258,6 @@ class BestOrder {
       add_factor(product.left, product.left_turned, chain, steps);
       add_factor(product.right, product.right_turned, chain, steps);
     }
-    const double own = is_free(i) ? 0 : price(program_, program_.steps[i]);
-    chain.steps.push_back({first, static_cast<int>(chain.factors.size()) - 1, own});
   }
 
   // Adds a value to a chain, or the chain that makes it if nothing else reads it.
@@ -176,26 +271,40 @@ class BestOrder {
         is_turned = !is_turned;
         continue;
       }
-      const auto product = product_at(maker);
-      if (!product) break;
-      return add_product(maker, is_turned != product->gives_row, chain, steps);
+      if (reduction_at(maker) || !add_step(maker, is_turned, chain, steps)) break;
+      return;
     }
     chain.factors.push_back({std::move(value), constant_.count(id) > 0});
   }
 
-  // Returns the price of the product of two values, and its value.
-  double multiplied(const Value& left, const Value& right, Value& out) const {
+  // Returns the product of two parts of a chain. The product of constants is made once.
+  Factor multiplied(const Factor& left, const Factor& right) const {
+    Factor out;
+    out.constant = left.constant && right.constant;
+    out.value = left.value.shape.size() >= right.value.shape.size() ? left.value : right.value;
+    out.value.shape[out.value.shape.size() - 2] = left.value.shape[left.value.shape.size() - 2];
+    out.value.shape.back() = right.value.shape.back();
+    const bool thin = left.kind != FactorKind::kDense && right.kind != FactorKind::kDense;
+    if (thin && left.kind == right.kind) out.kind = left.kind;
+    if (out.constant) return out;
+    out.price = left.price + right.price;
+    if (thin) return out;  // a vector: hardly anything
+    const Arg first{ValueRef{0}}, second{ValueRef{1}};
     Program program;
-    program.values = {left, right};
-    out = left.shape.size() >= right.shape.size() ? left : right;
-    out.shape[out.shape.size() - 2] = left.shape[left.shape.size() - 2];
-    out.shape.back() = right.shape.back();
-    program.values.push_back(out);
+    program.values = {left.value, right.value, out.value};
+    AtenCall call{"aten.matmul.default", {{"self", first}, {"other", second}}, {2}, {}};
+    for (int i = 0; i < 2; ++i) {
+      const FactorKind kind = i == 0 ? left.kind : right.kind;
+      if (kind == FactorKind::kDiagonal) {
+        call.op = "aten.mul.Tensor";
+        program.values[i].shape = {program.values[i].shape.back()};
+      } else if (kind == FactorKind::kOnes) {
+        call = {"aten.sum.dim_IntList", {{"self", {ValueRef{1 - i}}}}, {2}, {}};
+      }
+    }
     for (int i = 0; i < 3; ++i) program.values[i].storage = i;
-    return price(
-        program,
-        AtenCall{
-            "aten.matmul.default", {{"self", {ValueRef{0}}}, {"other", {ValueRef{1}}}}, {2}, {}});
+    out.price += price(program, call);
+    return out;
   }
 
   // Whether batches are of one shape, or a factor has none.
@@ -220,32 +329,20 @@ class BestOrder {
       steps[{step.first, step.last}] = step.price;
     }
     if (!fits(chain)) return recorded;
-    struct Part {
-      Value value;
-      bool constant = false;
-      double price = 0;
-    };
     const int count = static_cast<int>(chain.factors.size());
-    std::map<std::pair<int, int>, Part> parts;
-    for (int i = 0; i < count; ++i) {
-      parts[{i, i}] = {chain.factors[i].value, chain.factors[i].constant, 0};
-    }
+    std::map<std::pair<int, int>, Factor> parts;
+    for (int i = 0; i < count; ++i) parts[{i, i}] = chain.factors[i];
     for (int length = 2; length <= count; ++length) {
       for (int i = 0; i + length <= count; ++i) {
-        const std::pair<int, int> whole = {i, i + length - 1};
-        std::optional<Part> best;
-        for (int k = i; k < whole.second; ++k) {
-          const Part &left = parts.at({i, k}), &right = parts.at({k + 1, whole.second});
-          Part part;
-          part.constant = left.constant && right.constant;
-          const double product = multiplied(left.value, right.value, part.value);
-          if (!part.constant) part.price = left.price + right.price + product;
+        const int last = i + length - 1;
+        std::optional<Factor> best;
+        for (int k = i; k < last; ++k) {
+          const Factor part = multiplied(parts.at({i, k}), parts.at({k + 1, last}));
           if (!best || part.price < best->price) best = part;
         }
-        if (const auto step = steps.find(whole); step != steps.end() && step->second == 0) {
-          best->price = 0;
-        }
-        parts[whole] = *best;
+        const auto step = steps.find({i, last});
+        if (step != steps.end() && step->second == 0) best->price = 0;
+        parts[{i, last}] = *best;
       }
     }
     return std::min(recorded, parts.at({0, count - 1}).price);

@@ -2,9 +2,9 @@
 // are true of any program that computes the same:
 //
 // - What follows from the state alone can be made once, so it costs nothing.
-// - Products in a row are associative. They cost as much as in their cheapest order, with
-// transposes
-//   between them.
+// - Products in a row are associative. They cost as much as in their cheapest order. A transpose may
+//   stand between them. A factor of rows or columns is a diagonal matrix, and a sum or mean behind
+//   them is a product with ones.
 // - Products of one operand can be one product, so that the operand is read once.
 #pragma once
 

@@ -109,6 +109,37 @@ TEST(LeastCost, OnlyWhatNobodyElseReadsIsReordered) {
   EXPECT_EQ(cost_in_best_order(task, step_cost, &Cost::flops), 0);
 }
 
+// The sum over rows of (x w) s, where s is a factor of each column. The cheapest order sums x
+// first, multiplies the row by w, and then by s.
+TEST(LeastCost, SumsAndFactorsArePartsOfAChain) {
+  Task task;
+  Program& p = task.forward;
+  add(p, 50, 20);
+  add(p, 20, 30);
+  p.values.push_back({DType::kFloat32, {30}, {1}, 0, 2});
+  add(p, 50, 30);
+  add(p, 50, 30);
+  p.values.push_back({DType::kFloat32, {30}, {1}, 0, 5});
+  p.inputs = {0, 1, 2};
+  p.steps = {
+      AtenCall{"aten.mm.default", {{"self", {ValueRef{0}}}, {"mat2", {ValueRef{1}}}}, {3}, {}},
+      AtenCall{"aten.mul.Tensor", {{"self", {ValueRef{3}}}, {"other", {ValueRef{2}}}}, {4}, {}},
+      AtenCall{"aten.sum.dim_IntList",
+               {{"self", {ValueRef{4}}}, {"dim", {ArgList{{int64_t{0}}}}}},
+               {5},
+               {}}};
+  p.outputs = {5};
+  EXPECT_EQ(cost_in_best_order(task, step_cost, &Cost::flops), 50 * 20 + 2 * 20 * 30 + 30);
+  // Over columns, s and then w are summed by it: the product of w with a vector, and of x.
+  p.values[5].shape = {50};
+  std::get<AtenCall>(p.steps[2]).args["dim"] = {ArgList{{int64_t{-1}}}};
+  EXPECT_EQ(cost_in_best_order(task, step_cost, &Cost::flops), 2 * 20 * 30 + 2 * 50 * 20);
+  // Behind a function that is not linear there is no chain.
+  std::get<AtenCall>(p.steps[1]) =
+      AtenCall{"aten.relu.default", {{"self", {ValueRef{3}}}}, {4}, {}};
+  EXPECT_EQ(cost_in_best_order(task, step_cost, &Cost::flops), 2 * 50 * 20 * 30 + 2 * 50 * 30);
+}
+
 // x a and x b: one product with both weights reads x once.
 TEST(LeastCost, AnOperandOfTwoProductsIsReadOnce) {
   Task task;
