@@ -1,6 +1,7 @@
 #include "verify/coverage.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ops/operator.h"
 #include "program/rewrite/least_cost.h"
@@ -11,40 +12,42 @@
 namespace kw {
 namespace {
 
-// What PyTorch does in a candidate, by one price.
-struct LeftCost {
-  double all = 0;
-  double known = 0, other = 0;  // of steps that the reference has, and of those that it has not
-};
+// Prices steps of one Program by one measure.
+using Measured = std::function<double(const Step&)>;
 
-LeftCost left_cost(const Task& candidate, const std::vector<bool>& known, const StepPrice& price,
-                   double Cost::*measure) {
-  const auto live = live_steps(candidate.forward, candidate.kernels);
-  LeftCost out;
-  for (size_t i = 0; i < live.size(); ++i) {
-    const Step& step = candidate.forward.steps[i];
-    const double own = live[i] ? price(candidate.forward, step).*measure : 0;
-    out.all += own;
-    if (!fills_memory(step)) (known[i] ? out.known : out.other) += own;
-  }
-  return out;
+double aten_cost(const Task& task, const Measured& price) {
+  const auto live = live_steps(task.forward, task.kernels);
+  double total = 0;
+  for (size_t i = 0; i < live.size(); ++i) total += live[i] ? price(task.forward.steps[i]) : 0;
+  return total;
 }
 
-// Two shares, of which the smaller counts: of the reference as it is written, and of what algebra
-// leaves of it beside the steps that the candidate left as they are.
-double share_of(const Task& reference, const LeftWork& work, const LeftCost& left,
+bool is_given(const Step& step) {
+  const AtenCall* call = std::get_if<AtenCall>(&step);
+  return call && call->find(kGiven);
+}
+
+// Returns the smaller of two shares: of the reference as it is written, and of the least that both
+// cost beside the steps that both have.
+double share_of(const Task& reference, const Task& candidate, const LeftWork& work,
                 const StepPrice& price, double Cost::*measure) {
-  double written = 0;
-  for (const Step& step : reference.forward.steps) {
-    written += price(reference.forward, step).*measure;
-  }
-  if (written <= left.all) return 0;
-  const double share = (written - left.all) / written;
-  if (left.known + left.other <= 0) return share;
-  const double rest = least_price(
-      work.reference, [&](const Task& form) { return cost_in_best_order(form, price, measure); });
-  if (rest <= left.other) return 0;
-  return std::min(share, (rest - left.other) / (rest + left.known));
+  const auto in = [&](const Task& task) {
+    return [&](const Step& step) { return price(task.forward, step).*measure; };
+  };
+  const double written = aten_cost(reference, in(reference));
+  const double left = aten_cost(candidate, in(candidate));
+  if (written <= left) return 0;
+  const double known = aten_cost(
+      work.candidate, [&](const Step& step) { return is_given(step) ? in(candidate)(step) : 0; });
+  const auto least = [&](const Task& task) {
+    return least_price(task,
+                       [&](const Task& form) { return cost_in_best_order(form, price, measure); });
+  };
+  const double other = least(work.candidate);
+  const double share = (written - left) / written;
+  if (known + other <= 0) return share;
+  const double rest = least(work.reference);
+  return rest <= other ? 0 : std::min(share, (rest - other) / (rest + known));
 }
 
 }  // namespace
@@ -83,11 +86,10 @@ Coverage coverage(const Task& reference, const Task& candidate,
           return spelled_cost(program, step, products);
         })}) {
     const auto share = [&](double Cost::*measure) {
-      return share_of(reference, work, left_cost(candidate, work.known, price, measure), price,
-                      measure);
+      return share_of(reference, candidate, work, price, measure);
     };
-    out.flops_share = std::min(out.flops_share, share(&Cost::flops));
-    out.bytes_share = std::min(out.bytes_share, share(&Cost::bytes));
+    if (out.flops_share > 0) out.flops_share = std::min(out.flops_share, share(&Cost::flops));
+    if (out.bytes_share > 0) out.bytes_share = std::min(out.bytes_share, share(&Cost::bytes));
   }
   out.share = std::max(out.flops_share, out.bytes_share);
   return out;

@@ -21,13 +21,14 @@ struct Coverage {
 
 // Compares the work of the reference with that of the candidate's aten steps that are alive, in
 // floating-point operations and in bytes. Alive: the effect reaches an output (live_steps). Steps
-// that the reference has too (left_work.h) are known; the others are not. The smaller counts of
+// that the reference has too (left_work.h) are known, the others are not. The smaller counts of
 //
 //   (reference - left) / reference
-//   (rest - unknown) / (rest + known)
+//   (rest - other) / (rest + known)
 //
-// where `rest` is the least that the reference costs without what is known (least_cost.h). So
-// nobody is paid for work that algebra spares. Memory that is only filled is not left work.
+// where `rest` is the least that the reference costs without what is known, and `other` the same of
+// what is left (least_cost.h). So nobody is paid for work that algebra spares, and detours of
+// PyTorch's steps are not held against the kernels a second time.
 //
 // All is priced as recorded (step_cost) and with fused operators spelled out as the steps that they
 // replace (spelled_cost); the smaller share counts.

@@ -189,7 +189,7 @@ class SameValues {
 }  // namespace
 
 LeftWork left_work(const Task& reference, const Task& candidate) {
-  LeftWork out{reference, std::vector<bool>(candidate.forward.steps.size())};
+  LeftWork out{reference, candidate};
   SameValues same(reference, candidate);
   const std::vector<bool> live = live_steps(candidate.forward, candidate.kernels);
   for (int i = 0; i < static_cast<int>(live.size()); ++i) {
@@ -199,7 +199,7 @@ LeftWork left_work(const Task& reference, const Task& candidate) {
       const auto* theirs = std::get_if<AtenCall>(&reference.forward.steps[k]);
       if (!theirs || !same.calls(*theirs, {false, -1, k}, *ours, {false, -1, i})) continue;
       std::get<AtenCall>(out.reference.forward.steps[k]).args[kGiven] = {true};
-      out.known[i] = true;
+      std::get<AtenCall>(out.candidate.forward.steps[i]).args[kGiven] = {true};
     }
   }
   return out;

@@ -7,9 +7,9 @@
 
 namespace kw {
 
+// Both Tasks, in which the steps that both have are given (algebra.h).
 struct LeftWork {
-  Task reference;           // in which the steps that the candidate left are given (algebra.h)
-  std::vector<bool> known;  // by step of the candidate's forward: whether the reference has it
+  Task reference, candidate;
 };
 
 // A step of the candidate is one of the reference if it is the same operator on the same tensors.

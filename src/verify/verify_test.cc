@@ -336,6 +336,23 @@ TEST(Coverage, AKernelForEverythingIsAllWhateverAlgebraSpares) {
   EXPECT_EQ(coverage(two_products(), candidate).share, 1);
 }
 
+// Behind a kernel, PyTorch computes two products where one would do. That is no work of the kernel,
+// and does not take its own from it either.
+TEST(Coverage, DetoursOfWhatIsLeftTakeNothingFromKernels) {
+  const std::vector<std::vector<int64_t>> shapes = {{kWidth, kInner}, {kInner, kWidth},
+                                                    {kRows, kWidth},  {kRows, kWidth},
+                                                    {kRows, kInner},  {kRows, kWidth}};
+  const Step relu = AtenCall{"aten.relu.default", {{"self", {ValueRef{2}}}}, {3}, {}};
+  const Task reference =
+      matrix_task(shapes, 2, 3, {relu, product_call(3, 0, 4), product_call(4, 1, 5)});
+  Task candidate = reference;
+  candidate.kernels = {one_in_one_out()};
+  candidate.forward.steps[0] = launch_of(2, 3);
+  candidate.forward.steps.insert(candidate.forward.steps.begin(), empty_call(3));
+  const double own = kRows * kWidth, products = 2 * 2 * kRows * kWidth * kInner;
+  EXPECT_DOUBLE_EQ(coverage(reference, candidate).flops_share, own / (own + products));
+}
+
 // A weight that the reference makes in each call can be made once.
 TEST(Coverage, WhatFollowsFromWeightsIsMadeOnce) {
   const Task reference = matrix_task(

@@ -19,14 +19,14 @@ int64_t shape_numel(const std::vector<int64_t>& shape) {
 }
 
 // One rewrite of the forward steps `first` and `second`, where `second` alone reads what `first`
-// makes. Rules work on a copy of the task and leave the steps that replace both.
+// makes. Rules write to the task, and leave the steps that replace both.
 class Rewrite {
  public:
-  Rewrite(const Task& task, WeightUse use, int first, int second)
+  Rewrite(Task& task, WeightUse use, int first, int second)
       : task_(task), weights_(task_, use), first_(first), second_(second) {}
 
-  // What was done, and `task` then is the result; empty when no rule applies, and another may be
-  // tried.
+  // What was done, and the task then is the result. Empty when the rule does not apply: then the
+  // task has unused values at most, and another rule may be tried.
   using Rule = std::string (Rewrite::*)();
   std::string apply(Rule rule) {
     std::string change = (this->*rule)();
@@ -37,10 +37,13 @@ class Rewrite {
     steps.erase(steps.begin() + second_);
     steps.erase(steps.begin() + first_);
     steps.insert(steps.begin() + first_, made_.begin(), made_.end());
-    task_ = canonical(task_);
+    if (weights_.is_priced()) {
+      forget_origins();
+    } else {
+      task_ = canonical(task_);
+    }
     return change;
   }
-  const Task& task() const { return task_; }
 
   std::string fold_after();
   std::string fold_before();
@@ -58,6 +61,18 @@ class Rewrite {
     return read_linear_map(forward(), forward().steps[step], weights_);
   }
 
+  // Drops dead steps, and how weights are made: where a task is priced, nobody asks.
+  void forget_origins() {
+    task_.forward = canonical(task_.forward, task_.kernels);
+    Program weights;
+    for (auto list : {&Program::inputs, &Program::outputs}) {
+      for (ValueId id : task_.derive.*list) {
+        (weights.*list).push_back(add_value(weights, task_.derive.values[id]));
+      }
+    }
+    task_.derive = std::move(weights);
+  }
+
   struct Reduction {
     AtenCall call;
     ValueId result = -1;
@@ -72,7 +87,7 @@ class Rewrite {
   ValueId sum_of_taps(const LinearMap& map, const Reduction& reduction, ValueId weight);
   void make(AtenCall call, std::vector<int64_t> shape, ValueId result);
 
-  Task task_;
+  Task& task_;
   WeightMaker weights_;
   int first_, second_;
   std::vector<Step> made_;
@@ -468,7 +483,7 @@ class Simplifier {
  public:
   using Cheaper = std::function<bool(const Task& task, const Task& than)>;
   Simplifier(const Task& task, WeightUse use, Cheaper cheaper)
-      : out_{task, {}}, use_(use), cheaper_(std::move(cheaper)) {}
+      : out_{task, {}}, scratch_(task), use_(use), cheaper_(std::move(cheaper)) {}
 
   Simplified run() {
     for (size_t before = 1; before != out_.changes.size();) {
@@ -495,20 +510,29 @@ class Simplifier {
     if (reader < 0 || (!may_map(steps[i]) && !may_map(steps[reader]))) return false;
     std::optional<Rewrite> rewrite;
     for (const Rewrite::Rule rule : kRules) {
-      if (!rewrite) rewrite.emplace(out_.task, use_, i, reader);
+      if (!rewrite) rewrite.emplace(scratch_, use_, i, reader);
       const std::string change = rewrite->apply(rule);
       if (change.empty()) continue;
-      if (cheaper_(rewrite->task(), out_.task)) {
-        out_.task = rewrite->task();
+      if (cheaper_(scratch_, out_.task)) {
+        out_.task = scratch_;
         out_.changes.push_back(change);
         return true;
       }
       rewrite.reset();
+      scratch_ = out_.task;
     }
+    if (has_more_values()) scratch_ = out_.task;
     return false;
   }
 
+  // Whether rules that did not apply have left values.
+  bool has_more_values() const {
+    return scratch_.forward.values.size() != out_.task.forward.values.size() ||
+           scratch_.derive.values.size() != out_.task.derive.values.size();
+  }
+
   Simplified out_;
+  Task scratch_;  // like out_.task, for the next rewrite
   const WeightUse use_;
   const Cheaper cheaper_;
   Readers readers_;
@@ -523,8 +547,16 @@ std::optional<Simplified> simplified(const Task& task) {
 
 double least_price(const Task& task, const TaskPrice& price) {
   double least = price(task);
-  Task bare = task;
-  bare.init = bare.inputs = {};
+  Task bare;
+  bare.state.resize(task.state.size());
+  bare.derive = task.derive;
+  bare.forward = task.forward;
+  for (const Kernel& kernel : task.kernels) {  // what they read and write
+    Kernel& own = bare.kernels.emplace_back();
+    own.params = kernel.params;
+    if (!kernel.compiled) continue;
+    own.compiled = Compiled{.reads = kernel.compiled->reads, .writes = kernel.compiled->writes};
+  }
   Simplifier(bare, WeightUse::kPrice, [&](const Task& form, const Task&) {
     const double tried = price(form);
     const bool less = tried < least;

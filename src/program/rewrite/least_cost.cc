@@ -115,10 +115,10 @@ class BestOrder {
     }
   }
 
-  // Whether a step's results are given, or follow from the state.
+  // Whether a step's results are given, follow from the state or are memory that is only filled.
   bool is_free(int i) const {
     const auto* call = std::get_if<AtenCall>(&program_.steps[i]);
-    if (!call || call->find(kGiven)) return true;
+    if (!call || call->find(kGiven) || fills_memory(*call)) return true;
     const std::vector<ValueId> made = step_defines(program_.steps[i]);
     return !made.empty() && std::all_of(made.begin(), made.end(),
                                         [&](ValueId id) { return constant_.count(id) > 0; });

@@ -1,7 +1,8 @@
 // What a Task's operators cost at least, if they are computed in another order. Three rules, which
 // are true of any program that computes the same:
 //
-// - What follows from the state alone can be made once, so it costs nothing.
+// - What follows from the state alone can be made once, so it costs nothing. Nor does memory that is
+//   only filled.
 // - Products in a row are associative. They cost as much as in their cheapest order. A transpose may
 //   stand between them. A factor of rows or columns is a diagonal matrix, and a sum or mean behind
 //   them is a product with ones.
