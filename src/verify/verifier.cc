@@ -13,7 +13,7 @@
 #include "runtime/held_task.h"
 #include "verify/aliasing.h"
 #include "verify/blame.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 #include "verify/trials.h"
 #include "verify/verdict/statistics.h"
 

@@ -6,7 +6,7 @@
 
 #include "program/rewrite/transform.h"
 #include "verify/aliasing.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 #include "verify/numerics/numerics.h"
 #include "verify/verdict/statistics.h"
 #include "verify/verifier.h"

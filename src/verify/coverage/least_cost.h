@@ -1,9 +1,9 @@
 // What a Task's operators cost at least, if they are computed in another order. Three rules, which
 // are true of any program that computes the same:
 //
-// - What follows from the state alone can be made once, so it costs nothing. Nor does memory that is
-//   only filled.
-// - Products in a row are associative. They cost as much as in their cheapest order. A transpose may
+// - What follows from the state alone can be made once, so it costs nothing. Memory that is only
+//   filled costs nothing either.
+// - Products in a row are associative. They cost as much as in their cheapest order. Transposes may
 //   stand between them. A factor of rows or columns is a diagonal matrix, and a sum or mean behind
 //   them is a product with ones.
 // - Products of one operand can be one product, so that the operand is read once.

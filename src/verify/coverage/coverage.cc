@@ -1,13 +1,13 @@
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 
 #include <algorithm>
 #include <functional>
 
 #include "ops/operator.h"
-#include "program/rewrite/least_cost.h"
 #include "program/rewrite/transform.h"
 #include "program/spelled_cost.h"
-#include "verify/left_work.h"
+#include "verify/coverage/least_cost.h"
+#include "verify/coverage/left_work.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/left_work.h"
+#include "verify/coverage/left_work.h"
 
 #include <algorithm>
 #include <map>

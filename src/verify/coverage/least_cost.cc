@@ -1,4 +1,4 @@
-#include "program/rewrite/least_cost.h"
+#include "verify/coverage/least_cost.h"
 
 #include <algorithm>
 #include <map>
