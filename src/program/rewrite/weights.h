@@ -31,8 +31,8 @@ class WeightMaker {
   bool takes(DType dtype) const;
   // Returns whether a step of forward writes to a value's memory.
   bool is_written(ValueId forward_value) const;
-  // Returns whether a value of forward, of a type that new weights may have, follows from state
-  // alone, by views and arithmetic, and no step of forward writes to its memory.
+  // Returns whether a value of forward follows from state alone, by views and arithmetic. Its type
+  // is one that new weights may have, and no step of forward writes to its memory.
   bool is_constant(ValueId forward_value) const;
   // Returns whether a change of running statistics shows. Exported files look at PyTorch's version
   // counters, which batch norm in training does not raise when it updates them. But nn.BatchNorm

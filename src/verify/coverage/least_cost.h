@@ -3,9 +3,9 @@
 //
 // - What follows from the state alone can be made once, so it costs nothing. Memory that is only
 //   filled costs nothing either.
-// - Products in a row are associative. They cost as much as in their cheapest order. Transposes may
-//   stand between them. A factor of rows or columns is a diagonal matrix, and a sum or mean behind
-//   them is a product with ones.
+// - Products in a row are associative. They cost as much as in their cheapest order. Transposes
+//   between them do not matter. A factor of rows or columns is a diagonal matrix, and a sum or mean
+//   behind them is a product with ones.
 // - Products of one operand can be one product, so that the operand is read once.
 #pragma once
 
