@@ -27,7 +27,7 @@ FOLDERS = {
     "policy": (". chat", "policies that propose kernels: a chat endpoint, a served model, files, torch.compile"),
     "net": (".", "requests over HTTP and TLS"),
     "synth": (". draw sizes skeleton", "programs drawn at random, and other sizes of a model"),
-    "verify": ("corpus batch . own_file verdict numerics", "the stages of a verdict, batches, labelled cases and the self-test"),
+    "verify": ("corpus batch . coverage own_file verdict numerics", "the stages of a verdict, batches, labelled cases and the self-test"),
     "executor": (
         ". trial device replay arithmetic discrete compare aten",
         "the program that replays Programs and measures them",

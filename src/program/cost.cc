@@ -84,18 +84,26 @@ Cost& Cost::operator+=(const Cost& other) {
   return *this;
 }
 
+bool fills_memory(const Step& step) {
+  const auto* call = std::get_if<AtenCall>(&step);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  return row && (row->cls == OpClass::kFactory || call->op.starts_with("aten.fill_.") ||
+                 call->op == "aten.zero_.default");
+}
+
 Cost step_cost(const Program& program, const Step& step) {
   const auto* call = std::get_if<AtenCall>(&step);
   if (!call) return {};
   const OperatorRow* row = find_operator(call->op);
   if (row) row = &work_row(*row);
   if (!row || row->cls == OpClass::kView || call->results.empty()) return {};
-  // Memory that is only reserved costs nothing.
+  // Memory that is only reserved costs nothing. Memory that is filled is written, not read.
+  const bool fills = fills_memory(step);
   if (row->cls == OpClass::kFactory && call->op.find("empty") != std::string::npos) return {};
 
   Cost cost;
   int64_t elements = 0;
-  for (ValueId id : step_reads(step, {})) {
+  for (ValueId id : fills ? std::vector<ValueId>{} : step_reads(step, {})) {
     cost.bytes += static_cast<double>(program.values.at(id).bytes());
     elements = std::max(elements, program.values.at(id).numel());
   }
@@ -105,7 +113,7 @@ Cost step_cost(const Program& program, const Step& step) {
     cost.bytes += static_cast<double>(program.values.at(id).bytes());
     elements = std::max(elements, program.values.at(id).numel());
   }
-  if (!first) return cost;
+  if (!first || fills) return cost;
   const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
                         row->cls == OpClass::kAttention || row->cls == OpClass::kRecurrent;
   const double taken = bag_elements(program, *call);

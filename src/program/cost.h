@@ -19,6 +19,9 @@ Cost program_cost(const Program& program);                 // sum over aten step
 // most 1e11 operations.
 bool runs_on_cpu(const Task& task);
 
+// Whether a step makes a tensor from nothing, or fills one with a number: torch.zeros, or zero_.
+bool fills_memory(const Step& step);
+
 // Elements of all rows that bags of an embedding take; 0 of other operators.
 double bag_elements(const Program& program, const AtenCall& call);
 

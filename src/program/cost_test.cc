@@ -38,6 +38,28 @@ TEST(Cost, FusedAttentionSpelledOutCostsItsSteps) {
   EXPECT_GT(spelled_cost(p, attention, false).flops, step_cost(p, attention).flops);
 }
 
+// torch.zeros writes its memory, and so do these. None of them reads or computes.
+TEST(Cost, FilledMemoryIsWrittenOnce) {
+  Program p;
+  for (int i = 0; i < 3; ++i) p.values.push_back({DType::kFloat32, {6, 8}, {8, 1}, 0, i});
+  p.values[2].storage = 1;
+  const Arg self{ValueRef{1}};
+  const double tensor = 4 * 6 * 8;
+  const std::vector<std::pair<AtenCall, bool>> fills = {
+      {AtenCall{"aten.zeros.default", {}, {2}, {}}, true},
+      {AtenCall{"aten.zeros_like.default", {{"self", {ValueRef{0}}}}, {2}, {}}, true},
+      {AtenCall{"aten.new_zeros.default", {{"self", {ValueRef{0}}}}, {2}, {}}, true},
+      {AtenCall{"aten.full_like.default", {{"self", {ValueRef{0}}}}, {2}, {}}, true},
+      {AtenCall{"aten.zero_.default", {{"self", self}}, {2}, {1}}, true},
+      {AtenCall{"aten.fill_.Scalar", {{"self", self}, {"value", {0.0}}}, {2}, {1}}, true},
+      {AtenCall{"aten.relu_.default", {{"self", self}}, {2}, {1}}, false}};
+  for (const auto& [call, is_fill] : fills) {
+    EXPECT_EQ(fills_memory(call), is_fill) << call.op;
+    EXPECT_EQ(step_cost(p, call).bytes, is_fill ? tensor : 2 * tensor) << call.op;
+    EXPECT_EQ(step_cost(p, call).flops, is_fill ? 0 : 6 * 8) << call.op;
+  }
+}
+
 TEST(Cost, ProductsAreSpelledOutOnlyWhereAsked) {
   Program p;
   p.values = {{DType::kFloat32, {3, 5}, {5, 1}, 0, 0},

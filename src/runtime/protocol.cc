@@ -6,7 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "program/rewrite/sources.h"
+#include "program/inputs/sources.h"
 #include "worker/process/process.h"
 
 namespace kw {
@@ -18,10 +18,10 @@ constexpr int kMaxRounds = 1'000'000;
 constexpr int kMaxPlaces = 1'000'000;
 
 constexpr std::array<std::string_view, 21> kVariationNames = {
-    "plain",      "scale-down",    "scale-up",   "negative",      "mixed-signs",
-    "affine",     "integers",      "uneven",     "zeros",         "blank",
-    "parameters", "used",          "not-finite", "far",           "constant",
-    "range-ends", "named-numbers", "shuffled",   "other-numbers", "ties", "crossed"};
+    "plain",         "scale-down", "scale-up", "negative",   "mixed-signs",   "affine",
+    "integers",      "uneven",     "zeros",    "blank",      "parameters",    "used",
+    "not-finite",    "far",        "constant", "range-ends", "named-numbers", "shuffled",
+    "other-numbers", "ties",       "crossed"};
 
 constexpr std::array<std::string_view, 4> kUnwrittenNames = {"poison", "numbers", "zeros", "large"};
 constexpr std::array<std::string_view, 4> kStatusNames = {"ok", "failed", "not-judged", "died"};

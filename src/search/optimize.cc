@@ -20,7 +20,7 @@
 #include "search/form/forms.h"
 #include "search/host_time.h"
 #include "search/nothing_gained.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 
 namespace kw {
 namespace {

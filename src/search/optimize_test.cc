@@ -6,7 +6,7 @@
 
 #include "search/form/test_form.h"
 #include "teacher/teacher.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 
 namespace kw {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "formats/base/error.h"
 #include "program/cost.h"
-#include "program/rewrite/bounds.h"
-#include "program/rewrite/sources.h"
+#include "program/inputs/bounds.h"
+#include "program/inputs/sources.h"
 #include "program/rewrite/tables.h"
 
 namespace kw {

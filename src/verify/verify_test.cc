@@ -4,8 +4,9 @@
 #include <cmath>
 #include <random>
 
+#include "program/rewrite/transform.h"
 #include "verify/aliasing.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 #include "verify/numerics/numerics.h"
 #include "verify/verdict/statistics.h"
 #include "verify/verifier.h"
@@ -242,6 +243,132 @@ TEST(Coverage, ADecoyIsNothing) {
   EXPECT_EQ(found.launches_alive, 0);
   EXPECT_EQ(found.share, 0);
   EXPECT_EQ(found.aten_left.size(), 2u);
+}
+
+// A Task of forward's steps on contiguous float32 matrices: first the state, then an argument. Each
+// value has memory of its own.
+Task matrix_task(std::vector<std::vector<int64_t>> shapes, int states, int inputs,
+                 std::vector<Step> steps) {
+  Task task;
+  task.state.resize(states);
+  Program& p = task.forward;
+  for (const auto& shape : shapes) {
+    const auto id = static_cast<int>(p.values.size());
+    p.values.push_back({DType::kFloat32, shape, contiguous_strides(shape), 0, id});
+  }
+  for (int i = 0; i < inputs; ++i) p.inputs.push_back(i);
+  task.derive.inputs.assign(p.inputs.begin(), p.inputs.begin() + states);
+  task.derive.values.assign(p.values.begin(), p.values.begin() + states);
+  p.steps = std::move(steps);
+  p.outputs = {static_cast<int>(shapes.size()) - 1};
+  return task;
+}
+
+AtenCall product_call(ValueId left, ValueId right, ValueId result) {
+  return {
+      "aten.mm.default", {{"self", {ValueRef{left}}}, {"mat2", {ValueRef{right}}}}, {result}, {}};
+}
+
+Step launch_of(ValueId in, ValueId out) {
+  return Launch{0, {1, 1, 1}, {{ValueRef{in}}, {ValueRef{out}}}};
+}
+
+constexpr int64_t kRows = 50, kWidth = 20, kInner = 90;
+
+// (x a) b of weights a and b: values a, b, x, x a, result.
+Task two_products() {
+  return matrix_task(
+      {{kWidth, kInner}, {kInner, kWidth}, {kRows, kWidth}, {kRows, kInner}, {kRows, kWidth}}, 2, 3,
+      {product_call(2, 0, 3), product_call(3, 1, 4)});
+}
+
+TEST(Coverage, AnotherAssociationIsNoWorkOfAKernel) {
+  Task candidate = two_products();
+  candidate.kernels = {one_in_one_out()};
+  Program& d = candidate.derive;
+  d.values.push_back({DType::kFloat32, {kWidth, kWidth}, {kWidth, 1}, 0, 2});
+  d.steps = {product_call(0, 1, 2)};
+  d.outputs = {2};
+  Program& p = candidate.forward;  // a, b, a b, x, x (a b), its copy
+  p = matrix_task({{kWidth, kInner},
+                   {kInner, kWidth},
+                   {kWidth, kWidth},
+                   {kRows, kWidth},
+                   {kRows, kWidth},
+                   {kRows, kWidth}},
+                  2, 4, {product_call(3, 2, 4), empty_call(5), launch_of(4, 5)})
+          .forward;
+  EXPECT_EQ(coverage(two_products(), candidate).share, 0);
+  // The reference's first product, done beside it for nothing, changes nothing.
+  p.values.push_back({DType::kFloat32, {kRows, kInner}, {kInner, 1}, 0, 6});
+  p.steps.insert(p.steps.begin(), product_call(3, 0, 6));
+  p.outputs.push_back(6);
+  EXPECT_EQ(coverage(two_products(), candidate).share, 0);
+}
+
+// Of (x a) b, PyTorch computes x a as the reference does. What is left is x (a b) at least.
+TEST(Coverage, WhatTheReferenceHasTooIsNotSimplified) {
+  Task candidate = two_products();
+  candidate.kernels = {one_in_one_out()};
+  candidate.forward.steps[1] = empty_call(4);
+  candidate.forward.steps.push_back(launch_of(3, 4));
+  const double known = kRows * kWidth * kInner, rest = kRows * kWidth * kWidth;
+  EXPECT_DOUBLE_EQ(coverage(two_products(), candidate).flops_share, rest / (rest + known));
+}
+
+// A kernel multiplies two weights in each call, which is little. The product of their shape with x
+// is none of the reference's.
+TEST(Coverage, ATensorOfAKernelIsNoneOfTheReferences) {
+  const Task reference = matrix_task({{8, 8}, {8, 8}, {kRows, 8}, {kRows, 8}, {kRows, 8}}, 0, 3,
+                                     {product_call(2, 0, 3), product_call(3, 1, 4)});
+  Task candidate =  // a, b, x, a b, x (a b)
+      matrix_task({{8, 8}, {8, 8}, {kRows, 8}, {8, 8}, {kRows, 8}}, 0, 3,
+                  {empty_call(3), launch_of(0, 3), product_call(2, 3, 4)});
+  candidate.kernels = {one_in_one_out()};
+  const double least = kRows * 8 * 8 + 8 * 8 * 8;
+  EXPECT_DOUBLE_EQ(coverage(reference, candidate).flops_share, 8 * 8 * 8 / least);
+}
+
+TEST(Coverage, AKernelForEverythingIsAllWhateverAlgebraSpares) {
+  Task candidate = two_products();
+  candidate.kernels = {one_in_one_out()};
+  candidate.forward.steps = {empty_call(4), launch_of(2, 4)};
+  EXPECT_EQ(coverage(two_products(), candidate).share, 1);
+}
+
+// Behind a kernel, PyTorch computes two products where one would do. That is no work of the kernel,
+// and does not take its own from it either.
+TEST(Coverage, DetoursOfWhatIsLeftTakeNothingFromKernels) {
+  const std::vector<std::vector<int64_t>> shapes = {{kWidth, kInner}, {kInner, kWidth},
+                                                    {kRows, kWidth},  {kRows, kWidth},
+                                                    {kRows, kInner},  {kRows, kWidth}};
+  const Step relu = AtenCall{"aten.relu.default", {{"self", {ValueRef{2}}}}, {3}, {}};
+  const Task reference =
+      matrix_task(shapes, 2, 3, {relu, product_call(3, 0, 4), product_call(4, 1, 5)});
+  Task candidate = reference;
+  candidate.kernels = {one_in_one_out()};
+  candidate.forward.steps[0] = launch_of(2, 3);
+  candidate.forward.steps.insert(candidate.forward.steps.begin(), empty_call(3));
+  const double own = kRows * kWidth, products = 2 * 2 * kRows * kWidth * kInner;
+  EXPECT_DOUBLE_EQ(coverage(reference, candidate).flops_share, own / (own + products));
+}
+
+// A weight that the reference makes in each call can be made once.
+TEST(Coverage, WhatFollowsFromWeightsIsMadeOnce) {
+  const Task reference = matrix_task(
+      {{kInner, kInner}, {2, kInner}, {kInner, kInner}, {2, kInner}}, 1, 2,
+      {AtenCall{"aten.exp.default", {{"self", {ValueRef{0}}}}, {2}, {}}, product_call(1, 2, 3)});
+  Task candidate = reference;
+  candidate.kernels = {one_in_one_out()};
+  Program& d = candidate.derive;
+  d.values.push_back({DType::kFloat32, {kInner, kInner}, {kInner, 1}, 0, 1});
+  d.steps = {AtenCall{"aten.exp.default", {{"self", {ValueRef{0}}}}, {1}, {}}};
+  d.outputs = {1};
+  candidate.forward =  // w, exp(w), x, x exp(w), its copy
+      matrix_task({{kInner, kInner}, {kInner, kInner}, {2, kInner}, {2, kInner}, {2, kInner}}, 1, 3,
+                  {product_call(2, 1, 3), empty_call(4), launch_of(3, 4)})
+          .forward;
+  EXPECT_EQ(coverage(reference, candidate).share, 0);
 }
 
 // Values by (storage, offset, shape) of rows of 4 floats; the first is the input.

@@ -4,7 +4,7 @@
 #include "program/rewrite/transform.h"
 #include "program/task_json.h"
 #include "verify/aliasing.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 
 namespace kw {
 namespace {

@@ -1,4 +1,4 @@
-// Changes whole numbers and flags of sources (program/rewrite/sources.h). Numbers come from the
+// Changes whole numbers and flags of sources (program/inputs/sources.h). Numbers come from the
 // generator of the CPU.
 #pragma once
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "executor/aten/aten.h"
-#include "program/rewrite/sources.h"
+#include "program/inputs/sources.h"
 
 namespace kw::exec {
 

@@ -1,4 +1,4 @@
-// Inputs that cross a bound which a task names (program/rewrite/bounds.h), and which its draws do
+// Inputs that cross a bound which a task names (program/inputs/bounds.h), and which its draws do
 // not reach: a clamp at 1000, the limit of a logit scale.
 //
 // Inputs or parameters that the bound's operand comes from are scaled, first all inputs together,
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "executor/replay/cpu_reference.h"
+#include "program/inputs/bounds.h"
 #include "program/program.h"
-#include "program/rewrite/bounds.h"
 
 namespace kw::exec {
 

@@ -28,8 +28,8 @@ std::optional<double> number(const AtenCall& call, const std::string& name, doub
   return arg ? number(*arg) : otherwise;
 }
 
-bool is_float32(const Program& program, ValueId id) {
-  return id >= 0 && program.values[id].dtype == DType::kFloat32;
+bool takes(const WeightMaker& weights, const Program& program, ValueId id) {
+  return id >= 0 && weights.takes(program.values[id].dtype);
 }
 
 bool all_are(const std::vector<int64_t>& items, int64_t wanted) {
@@ -150,7 +150,7 @@ std::optional<Affine> read_batch_norm(const Program& forward, const AtenCall& ca
   }
   Affine out;
   out.input = value_of(call, "input");
-  if (!is_float32(forward, out.input)) return std::nullopt;
+  if (!takes(weights, forward, out.input)) return std::nullopt;
   ValueId scale = weights.rsqrt(weights.add(weights.load(var), {*eps}));
   if (weight >= 0) scale = weights.mul(scale, {ValueRef{weights.load(weight)}});
   ValueId shift =
@@ -175,7 +175,7 @@ std::optional<Affine> read_arithmetic(const Program& forward, const AtenCall& ca
   // Which of the two is the tensor that flows.
   const bool swapped = !self->is_value() || weights.is_constant(self->value());
   const Arg &flowing = swapped ? *other : *self, &operand = swapped ? *self : *other;
-  if (!flowing.is_value() || !is_float32(forward, flowing.value())) return std::nullopt;
+  if (!flowing.is_value() || !takes(weights, forward, flowing.value())) return std::nullopt;
   Affine out;
   out.input = flowing.value();
   const Value& like = forward.values[out.input];
@@ -233,9 +233,11 @@ std::optional<LinearMap> read_linear_map(const Program& forward, const Step& ste
   LinearMap map;
   map.call = *call;
   map.result = call->results[0];
+  if (map.result < 0) return std::nullopt;
+  map.dtype = forward.values[map.result].dtype;
   if (!read_product(forward, map) && !read_convolution(forward, map)) return std::nullopt;
   for (ValueId id : {map.input, map.result}) {
-    if (!is_float32(forward, id)) return std::nullopt;
+    if (!takes(weights, forward, id)) return std::nullopt;
   }
   const bool constant =
       weights.is_constant(map.weight) && (map.bias < 0 || weights.is_constant(map.bias));
@@ -269,21 +271,23 @@ ValueId scale_features(const LinearMap& map, ValueId weight, const Term& factor,
   return weights.view(scaled, shape);
 }
 
-AtenCall emit_linear(ValueId input, const MapWeights& made, WeightMaker& weights) {
-  AtenCall call{"aten.linear.default",
-                {{"input", {ValueRef{input}}}, {"weight", {ValueRef{weights.store(made.weight)}}}},
-                {},
-                {}};
-  if (made.bias) call.args["bias"] = {ValueRef{weights.store(*made.bias)}};
+AtenCall emit_linear(const LinearMap& map, ValueId input, const MapWeights& made,
+                     WeightMaker& weights) {
+  AtenCall call{
+      "aten.linear.default",
+      {{"input", {ValueRef{input}}}, {"weight", {ValueRef{weights.store(made.weight, map.dtype)}}}},
+      {},
+      {}};
+  if (made.bias) call.args["bias"] = {ValueRef{weights.store(*made.bias, map.dtype)}};
   return call;
 }
 
 AtenCall emit(const LinearMap& map, ValueId input, const MapWeights& made, WeightMaker& weights) {
-  if (!map.convolution) return emit_linear(input, made, weights);
+  if (!map.convolution) return emit_linear(map, input, made, weights);
   AtenCall call = map.call;
   call.args["input"] = {ValueRef{input}};
-  call.args["weight"] = {ValueRef{weights.store(made.weight)}};
-  if (made.bias) call.args["bias"] = {ValueRef{weights.store(*made.bias)}};
+  call.args["weight"] = {ValueRef{weights.store(made.weight, map.dtype)}};
+  if (made.bias) call.args["bias"] = {ValueRef{weights.store(*made.bias, map.dtype)}};
   return call;
 }
 
@@ -292,7 +296,7 @@ std::optional<Affine> read_affine(const Program& forward, const Step& step, int 
   const auto* call = std::get_if<AtenCall>(&step);
   if (!call || call->results.empty() || !call->mutated.empty()) return std::nullopt;
   const ValueId result = call->results[0];
-  if (!is_float32(forward, result)) return std::nullopt;
+  if (!takes(weights, forward, result)) return std::nullopt;
   std::optional<Affine> out;
   if (call->op == "aten.batch_norm.default" || call->op == "aten.native_batch_norm.default") {
     out = read_batch_norm(forward, *call, channel, weights);
@@ -301,7 +305,7 @@ std::optional<Affine> read_affine(const Program& forward, const Step& step, int 
   } else {
     out = read_arithmetic(forward, *call, channel, weights);
   }
-  if (!out || !is_float32(forward, out->input)) return std::nullopt;
+  if (!out || !takes(weights, forward, out->input)) return std::nullopt;
   if (forward.values[out->input].shape != forward.values[result].shape) return std::nullopt;
   out->result = result;
   return out;

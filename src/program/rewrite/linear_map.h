@@ -8,11 +8,13 @@
 
 namespace kw {
 
-// A linear, matmul, mm or addmm, or a convolution, transposed or not, on float32: result = input
+// A linear, matmul, mm or addmm, or a convolution, transposed or not, on float32 (or what
+// weights.takes()): result = input
 // times weight, plus bias. Dimension `channel` of input and of result holds the features.
 struct LinearMap {
   AtenCall call;
   ValueId input = -1, result = -1;
+  DType dtype = DType::kFloat32;
   int channel = 0;
   int64_t in_features = 0, out_features = 0;
   bool convolution = false, transposed = false;
@@ -42,7 +44,8 @@ ValueId scale_features(const LinearMap& map, ValueId weight, const Term& factor,
 // The map's step, without its result, on another input and with other weights: linear for all
 // matrix products.
 AtenCall emit(const LinearMap& map, ValueId input, const MapWeights& made, WeightMaker& weights);
-AtenCall emit_linear(ValueId input, const MapWeights& made, WeightMaker& weights);
+AtenCall emit_linear(const LinearMap& map, ValueId input, const MapWeights& made,
+                     WeightMaker& weights);
 
 // result = input * scale + shift, where those are terms for each feature.
 struct Affine {

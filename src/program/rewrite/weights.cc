@@ -28,7 +28,7 @@ Arg int_list(const std::vector<int64_t>& items) {
   return {std::move(out)};
 }
 
-WeightMaker::WeightMaker(Task& task) : task_(task) {
+WeightMaker::WeightMaker(Task& task, WeightUse use) : task_(task), use_(use) {
   const Program& forward = task.forward;
   for (int i = 0; i < static_cast<int>(forward.steps.size()); ++i) {
     for (ValueId id : step_writes(forward.steps[i], task.kernels)) {
@@ -38,10 +38,17 @@ WeightMaker::WeightMaker(Task& task) : task_(task) {
   }
 }
 
+bool WeightMaker::takes(DType dtype) const {
+  return dtype == DType::kFloat32 || (is_priced() && is_floating(dtype));
+}
+
+bool WeightMaker::is_written(ValueId id) const {
+  return written_.count(task_.forward.values[id].storage) > 0;
+}
+
 bool WeightMaker::is_constant(ValueId id) const {
   const Program& forward = task_.forward;
-  if (id < 0 || written_.count(forward.values[id].storage)) return false;
-  if (forward.values[id].dtype != DType::kFloat32) return false;
+  if (id < 0 || is_written(id) || !takes(forward.values[id].dtype)) return false;
   const auto place = std::find(forward.inputs.begin(), forward.inputs.end(), id);
   if (place != forward.inputs.end()) {
     const size_t constants = task_.state.size() + task_.derive.outputs.size();
@@ -56,6 +63,7 @@ bool WeightMaker::is_constant(ValueId id) const {
 }
 
 bool WeightMaker::is_counted(ValueId running_mean) const {
+  if (is_priced()) return true;
   const auto& inputs = task_.forward.inputs;
   const size_t place = std::find(inputs.begin(), inputs.end(), running_mean) - inputs.begin();
   if (place >= task_.state.size() || task_.state[place].names.empty()) return false;
@@ -115,9 +123,9 @@ ValueId WeightMaker::load(ValueId forward_value) {
               shape(id));
 }
 
-ValueId WeightMaker::store(ValueId id) {
-  return add_derived(task_, call(kCast, {{"self", {ValueRef{id}}}, {"dtype", {DType::kFloat32}}},
-                                 shape(id), DType::kFloat32));
+ValueId WeightMaker::store(ValueId id, DType dtype) {
+  return add_derived(task_,
+                     call(kCast, {{"self", {ValueRef{id}}}, {"dtype", {dtype}}}, shape(id), dtype));
 }
 
 ValueId WeightMaker::call(const std::string& op, std::map<std::string, Arg> args,

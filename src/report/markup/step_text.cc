@@ -5,7 +5,7 @@
 
 #include "ops/operator.h"
 #include "program/python/arg_text.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 
 namespace kw {
 namespace {

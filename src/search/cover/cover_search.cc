@@ -10,7 +10,7 @@
 #include "search/cover/cover.h"
 #include "search/cover/fragments.h"
 #include "search/cover/roofline.h"
-#include "verify/coverage.h"
+#include "verify/coverage/coverage.h"
 
 namespace kw {
 namespace {

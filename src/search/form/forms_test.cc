@@ -144,6 +144,9 @@ class Chain {
   bool image_ = false;
 };
 
+const char* kConv = "        self.a = nn.Conv2d(4, 8, 3, padding=1)\n";
+const char* kImage = "2, 4, 6, 6";
+
 int count_steps(const Task& task, const std::string& part) {
   int count = 0;
   for (const Step& step : task.forward.steps) {
@@ -284,6 +287,31 @@ TEST_F(AlgebraOnProcesses, TwoLinearLayersAreOneWhereThatIsLess) {
                    forward, "99, 64");
 }
 
+TEST_F(AlgebraOnProcesses, APointwiseConvolutionGoesIntoTheOneBeforeIt) {
+  expect_simplified(
+      "        self.a = nn.Conv2d(4, 16, 3, stride=2, padding=1)\n"
+      "        self.b = nn.Conv2d(16, 4, 1)\n",
+      "        return self.b(self.a(x))\n", "2, 4, 8, 8", "two convolutions made one");
+}
+
+TEST_F(AlgebraOnProcesses, SumsOfTwoMapsAreOneMap) {
+  const std::string linears =
+      "        self.a = nn.Linear(12, 20)\n        self.b = nn.Linear(12, 20)\n";
+  expect_simplified(linears, "        return self.a(x) + self.b(x)\n", "9, 12",
+                    "a sum of two maps made one");
+  expect_simplified(linears, "        return self.a(x) - self.b(x)\n", "9, 12",
+                    "a difference of two maps made one");
+  expect_simplified(kConv, "        return self.a(x) - self.a(torch.tanh(x))\n", kImage,
+                    "a difference of two maps made one");
+  expect_untouched(linears, "        return self.a(x) + torch.tanh(x) @ self.b.weight.t()\n",
+                   "9, 12");
+  expect_untouched(
+      "        self.a = nn.Conv2d(4, 8, 3, padding=1)\n"
+      "        self.b = nn.Conv2d(4, 8, 3, padding=2, dilation=2)\n",
+      "        return self.a(x) + self.b(x)\n", "2, 4, 6, 6");
+  expect_untouched(linears, "        y = self.a(x)\n        return y + self.b(x), y\n", "9, 12");
+}
+
 TEST_F(AlgebraOnProcesses, WeightsThatFollowFromParametersAreConstants) {
   expect_simplified(
       "        self.w = nn.Parameter(torch.randn(20, 12))\n"
@@ -293,9 +321,6 @@ TEST_F(AlgebraOnProcesses, WeightsThatFollowFromParametersAreConstants) {
 }
 
 // One condition each.
-
-const char* kConv = "        self.a = nn.Conv2d(4, 8, 3, padding=1)\n";
-const char* kImage = "2, 4, 6, 6";
 
 TEST_F(AlgebraOnProcesses, NotWhereTheValueBetweenIsAResult) {
   expect_untouched(kConv, "        y = self.a(x)\n        return y, y * 2\n", kImage);

@@ -1,4 +1,4 @@
-#include "verify/excess.h"
+#include "verify/coverage/excess.h"
 
 #include <cstdio>
 #include <set>
@@ -53,8 +53,9 @@ double steps_of(const Program& forward) {
 std::string too_many(double found, double allowed, const char* what) {
   if (found <= allowed) return "";
   char text[200];
-  std::snprintf(text, sizeof(text), "%.3g %s, where the work of the reference allows for %.3g [work]",
-                found, what, allowed);
+  std::snprintf(text, sizeof(text),
+                "%.3g %s, where the work of the reference allows for %.3g [work]", found, what,
+                allowed);
   return text;
 }
 

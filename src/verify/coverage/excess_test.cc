@@ -1,4 +1,4 @@
-#include "verify/excess.h"
+#include "verify/coverage/excess.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "program/rewrite/sources.h"
+#include "program/inputs/sources.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "program/rewrite/bounds.h"
+#include "program/inputs/bounds.h"
 
 #include <gtest/gtest.h>
 
