@@ -36,7 +36,7 @@ FOLDERS = {
     "runtime": (".", "the client of executors and its protocol"),
     "worker": ("services . process native", "sandbox, zygote, jobs; their Python side is in `worker/`"),
     "store": (".", "results by content address, in SQLite"),
-    "program": ("python checked rewrite .", "Program and Task: checking, hashes, cutting, splicing, algebra, export, costs"),
+    "program": ("python checked inputs rewrite .", "Program and Task: checking, hashes, cutting, splicing, algebra, export, costs"),
     "ops": (".", "the one table of operators"),
     "formats": ("tokens . base", "JSON, frames, safetensors, tokenizers, TOML: parsers of hostile input"),
 }

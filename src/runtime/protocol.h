@@ -52,7 +52,7 @@ enum class Variation {
   kShuffled,    // whole numbers are in another order, some twice
   kOther,       // equal whole numbers become smaller ones, equal flags others
   kTies,        // few different numbers, so that many are equal
-  kCrossed      // inputs or parameters are scaled so far that a bound is crossed
+  kCrossed      // inputs or parameters are scaled so far that a threshold is crossed
 };
 // Returns how a variation changes whole numbers and flags; nullopt if it does not.
 std::optional<SourceChange> source_change(Variation variation);
@@ -87,7 +87,7 @@ struct TrialRequest {
   int candidate = 0;
   uint64_t seed = 0;
   Variation variation = Variation::kPlain;
-  int only = -1;  // the one input that varies; -1: all. kCrossed: the bound that is crossed
+  int only = -1;  // the one input that varies; -1: all. kCrossed: the threshold that is crossed
   std::vector<int> fixed;    // of the reference's state, the entries that stay as they are
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // run once without each forward launch: TrialReport::idle_launches

@@ -5,8 +5,8 @@
 
 #include "formats/base/error.h"
 #include "program/cost.h"
-#include "program/inputs/bounds.h"
 #include "program/inputs/sources.h"
+#include "program/inputs/thresholds.h"
 #include "program/rewrite/tables.h"
 
 namespace kw {
@@ -42,10 +42,10 @@ OutputErrors gross_only(OutputErrors errors, double usual_rms) {
   return errors;
 }
 
-// How many times the usual errors are allowed on inputs times 64, and on those that cross a bound.
-// Two nearly equal numbers then leave most of an output's elements, and a few elements have most of
-// its error. With the usual factor of 4, an error may be 16 times the reference's; scores of 160 in
-// attention take 4.6 times.
+// How many times the usual errors are allowed on inputs times 64, and on those that cross a
+// threshold. Two nearly equal numbers then leave most of an output's elements, and a few elements
+// have most of its error. With the usual factor of 4, an error may be 16 times the reference's;
+// scores of 160 in attention take 4.6 times.
 constexpr double kFarFactor = 4;
 // When one element carries nearly all error, a right candidate's error is more than 64 times the
 // reference's in 1 % of cases: 2 / (pi * 64) for half-normal errors. Wrong kernels are mostly
@@ -177,10 +177,10 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     const SourceChange change = source_change(variation).value();
     if (std::ranges::find(changes, change) != changes.end()) variations.push_back(variation);
   }
-  constexpr size_t kMostBounds = 4;
-  size_t bounds = runs_on_cpu(reference) ? named_bounds(reference.forward).size() : 0;
-  bounds = std::min(bounds, kMostBounds);
-  variations.insert(variations.end(), bounds, Variation::kCrossed);
+  constexpr size_t kMostThresholds = 4;
+  size_t thresholds = runs_on_cpu(reference) ? named_thresholds(reference.forward).size() : 0;
+  thresholds = std::min(thresholds, kMostThresholds);
+  variations.insert(variations.end(), thresholds, Variation::kCrossed);
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
   for (Variation v : variations) {

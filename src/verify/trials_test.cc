@@ -64,16 +64,16 @@ TEST(Trials, ChangeWholeNumbersAsTheyAreMade) {
   EXPECT_EQ(with("aten.randn.default", DType::kFloat32, true), List{});
 }
 
-TEST(Trials, CrossEachBoundThatIsNamed) {
+TEST(Trials, CrossEachThresholdThatIsNamed) {
   Task task = with_outputs({1000});
   EXPECT_EQ(count_of(Variation::kCrossed, planned(task)), 0);
   std::map<std::string, Arg> args = {{"self", {ValueRef{0}}}, {"min", {-5.0}}, {"max", {5.0}}};
   task.forward.steps.emplace_back(AtenCall{"aten.clamp.default", args, {0}, {}});
-  std::vector<int> bounds;
+  std::vector<int> thresholds;
   for (const TrialRequest& request : planned(task)) {
-    if (request.variation == Variation::kCrossed) bounds.push_back(request.only);
+    if (request.variation == Variation::kCrossed) thresholds.push_back(request.only);
   }
-  EXPECT_EQ(bounds, (std::vector<int>{0, 1}));
+  EXPECT_EQ(thresholds, (std::vector<int>{0, 1}));
 }
 
 TEST(Trials, HaveTiesWhereNumbersAreCompared) {

@@ -16,9 +16,9 @@ constexpr double kStep = 4;      // from one factor to the next
 constexpr int kFactors = 16;     // up to 4e9
 constexpr size_t kAlone = 4;     // inputs and parameters that are scaled alone
 constexpr double kFlops = 1e11;  // of a search
-constexpr int64_t kPart = 64;    // one of so many elements has to lie beyond the bound
+constexpr int64_t kPart = 64;    // one of so many elements has to lie beyond the threshold
 
-// How many elements of a bound's operand lie on either side.
+// How many elements of a threshold's operand lie on either side.
 struct Sides {
   int64_t below = 0, above = 0, all = 0;
   bool finite = true;
@@ -35,11 +35,11 @@ Sides sides_of(const at::Tensor& operand, double at) {
           operand.numel(), operand.isfinite().all().item<bool>()};
 }
 
-// Returns the forward steps before the bound's, as a program that returns its operand.
-Program until(const Program& forward, const Bound& bound) {
+// Returns the forward steps before the threshold's, as a program that returns its operand.
+Program until(const Program& forward, const Threshold& threshold) {
   Program out = forward;
-  out.steps.resize(static_cast<size_t>(bound.step));
-  out.outputs = {bound.operand};
+  out.steps.resize(static_cast<size_t>(threshold.step));
+  out.outputs = {threshold.operand};
   return out;
 }
 
@@ -48,17 +48,17 @@ std::vector<at::Tensor> joined(std::vector<at::Tensor> all, const std::vector<at
   return all;
 }
 
-// Runs the steps before a bound on scaled copies of what was drawn.
+// Runs the steps before a threshold on scaled copies of what was drawn.
 class Before {
  public:
-  Before(const Task& task, const Bound& bound, const std::vector<at::Tensor>& state,
+  Before(const Task& task, const Threshold& threshold, const std::vector<at::Tensor>& state,
          const std::vector<at::Tensor>& inputs, uint64_t seed)
-      : bound_(bound),
+      : threshold_(threshold),
         state_(state),
         inputs_(inputs),
         seed_(derive_seed(seed, Purpose::kForward)),
         derive_(task.derive, task.kernels, nullptr, at::kCPU),
-        steps_(until(task.forward, bound), task.kernels, nullptr, at::kCPU) {}
+        steps_(until(task.forward, threshold), task.kernels, nullptr, at::kCPU) {}
 
   Sides sides(const Scaling& scaling) {
     std::vector<at::Tensor> state = copies_on_cpu(state_), inputs = copies_on_cpu(inputs_);
@@ -67,11 +67,11 @@ class Before {
     seed_generators(seed_);
     const auto out =
         steps_.run(joined(joined(state, derived), inputs), ReplayOptions(Unwritten::kZeros));
-    return sides_of(out.at(0), bound_.at);
+    return sides_of(out.at(0), threshold_.at);
   }
 
  private:
-  const Bound& bound_;
+  const Threshold& threshold_;
   const std::vector<at::Tensor>& state_;
   const std::vector<at::Tensor>& inputs_;
   const uint64_t seed_;
@@ -79,10 +79,10 @@ class Before {
 };
 
 // Returns what may be scaled: all inputs together, then inputs and parameters alone, as far as the
-// bound's operand comes from them.
-std::vector<Scaling> candidates(const Task& task, const Bound& bound) {
-  const Program before = until(task.forward, bound);
-  const Lineage lineage = lineage_of(before, task.kernels, {bound.operand});
+// threshold's operand comes from them.
+std::vector<Scaling> candidates(const Task& task, const Threshold& threshold) {
+  const Program before = until(task.forward, threshold);
+  const Lineage lineage = lineage_of(before, task.kernels, {threshold.operand});
   const auto counts = [&](size_t input) {
     const Value& value = before.values[before.inputs[input]];
     return is_floating(value.dtype) && lineage.storages[value.storage];
@@ -95,7 +95,7 @@ std::vector<Scaling> candidates(const Task& task, const Bound& bound) {
     together.inputs.push_back(i - first_input);
     alone.push_back({.state = {}, .inputs = {i - first_input}});
   }
-  // A bound of parameters alone, such as the limit of a logit scale, comes first.
+  // A threshold of parameters alone, such as the limit of a logit scale, comes first.
   for (size_t i = 0; i < task.state.size(); ++i) {
     if (counts(i)) alone.push_back({.state = {i}, .inputs = {}});
   }
@@ -114,38 +114,38 @@ void scale(const Scaling& scaling, const std::vector<at::Tensor>& state,
   scale_storages(some, scaling.factor);
 }
 
-Scaling CrossedInputs::search(const Bound& bound, const std::vector<at::Tensor>& state,
+Scaling CrossedInputs::search(const Threshold& threshold, const std::vector<at::Tensor>& state,
                               const std::vector<at::Tensor>& inputs, uint64_t seed) const {
-  Before before(task_, bound, state, inputs, seed);
+  Before before(task_, threshold, state, inputs, seed);
   const Sides drawn = before.sides({});
-  if (drawn.all > 1 && drawn.crossed()) throw ReplayError("its draws cross the bound");
+  if (drawn.all > 1 && drawn.crossed()) throw ReplayError("its draws cross the threshold");
   const bool from_below = drawn.below >= drawn.above;
-  double left = kFlops - program_cost(until(task_.forward, bound)).flops;
-  for (Scaling tried : candidates(task_, bound)) {
+  double left = kFlops - program_cost(until(task_.forward, threshold)).flops;
+  for (Scaling tried : candidates(task_, threshold)) {
     for (const double sign : {1.0, -1.0}) {
       tried.factor = sign;
       for (int i = 0; i < kFactors && left > 0; ++i) {
         tried.factor *= kStep;
-        left -= program_cost(until(task_.forward, bound)).flops;
+        left -= program_cost(until(task_.forward, threshold)).flops;
         const Sides found = before.sides(tried);
         if (!found.finite) break;
         if ((from_below ? found.above : found.below) >= found.part()) return tried;
       }
     }
   }
-  throw ReplayError("no factor of its inputs crosses the bound");
+  throw ReplayError("no factor of its inputs crosses the threshold");
 }
 
-Scaling CrossedInputs::scaling(size_t bound, const std::vector<at::Tensor>& state,
+Scaling CrossedInputs::scaling(size_t threshold, const std::vector<at::Tensor>& state,
                                const std::vector<at::Tensor>& inputs, uint64_t seed) {
   c10::InferenceMode inference;
-  if (bound >= bounds_.size()) throw ReplayError("it names no such bound");
-  const std::pair key(seed, bound);
+  if (threshold >= thresholds_.size()) throw ReplayError("it names no such threshold");
+  const std::pair key(seed, threshold);
   if (!found_.contains(key)) {
     found_[key] = std::nullopt;
-    found_[key] = search(bounds_[bound], state, inputs, seed);
+    found_[key] = search(thresholds_[threshold], state, inputs, seed);
   }
-  if (!found_[key]) throw ReplayError("no factor of its inputs crosses the bound");
+  if (!found_[key]) throw ReplayError("no factor of its inputs crosses the threshold");
   return *found_[key];
 }
 

@@ -1,10 +1,10 @@
-// Inputs that cross a bound which a task names (program/inputs/bounds.h), and which its draws do
-// not reach: a clamp at 1000, the limit of a logit scale.
+// Inputs that cross a threshold which a task names (program/inputs/thresholds.h), and which its
+// draws do not reach: a clamp at 1000, the limit of a logit scale.
 //
-// Inputs or parameters that the bound's operand comes from are scaled, first all inputs together,
-// then each alone, by larger and larger powers of four. The first factor by which a part of the
-// operand's elements lies beyond the bound is taken. The search runs the forward steps before the
-// bound, on the CPU.
+// Inputs or parameters that the threshold's operand comes from are scaled, first all inputs
+// together, then each alone, by larger and larger powers of four. The first factor by which a part
+// of the operand's elements lies beyond the threshold is taken. The search runs the forward steps
+// before the threshold, on the CPU.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "executor/replay/cpu_reference.h"
-#include "program/inputs/bounds.h"
+#include "program/inputs/thresholds.h"
 #include "program/program.h"
 
 namespace kw::exec {
@@ -27,21 +27,22 @@ struct Scaling {
 class CrossedInputs {
  public:
   // `task` must outlive this.
-  explicit CrossedInputs(const Task& task) : task_(task), bounds_(named_bounds(task.forward)) {}
+  explicit CrossedInputs(const Task& task)
+      : task_(task), thresholds_(named_thresholds(task.forward)) {}
 
-  // Returns what makes a draw cross the bound of this index. Throws ReplayError if the draw crosses
-  // it as it is, if no factor does, or if the task takes no such inputs. Equal seeds must come with
-  // equal draws.
-  Scaling scaling(size_t bound, const std::vector<at::Tensor>& state,
+  // Returns what makes a draw cross the threshold of this index. Throws ReplayError if the draw
+  // crosses it as it is, if no factor does, or if the task takes no such inputs. Equal seeds must
+  // come with equal draws.
+  Scaling scaling(size_t threshold, const std::vector<at::Tensor>& state,
                   const std::vector<at::Tensor>& inputs, uint64_t seed);
 
  private:
-  Scaling search(const Bound& bound, const std::vector<at::Tensor>& state,
+  Scaling search(const Threshold& threshold, const std::vector<at::Tensor>& state,
                  const std::vector<at::Tensor>& inputs, uint64_t seed) const;
 
   const Task& task_;
-  const std::vector<Bound> bounds_;
-  std::map<std::pair<uint64_t, size_t>, std::optional<Scaling>> found_;  // by seed and bound
+  const std::vector<Threshold> thresholds_;
+  std::map<std::pair<uint64_t, size_t>, std::optional<Scaling>> found_;  // by seed and threshold
 };
 
 // Scales what `scaling` says, in place. A storage that several tensors share is scaled once.

@@ -1,4 +1,4 @@
-// Tests that draws are scaled until they cross a bound, and no further than that takes.
+// Tests that draws are scaled until they cross a threshold, and no further than that takes.
 #include "executor/replay/crossed_inputs.h"
 
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ Task clamped(const std::string& of, double limit) {
                    {2}));
 }
 
-Scaling found(const Task& task, const std::vector<at::Tensor>& inputs, size_t bound = 0) {
+Scaling found(const Task& task, const std::vector<at::Tensor>& inputs, size_t threshold = 0) {
   CrossedInputs crossed(task);
-  return crossed.scaling(bound, {}, inputs, 1);
+  return crossed.scaling(threshold, {}, inputs, 1);
 }
 
 TEST(CrossedInputs, SomeElementsLieOnEitherSide) {

@@ -261,17 +261,17 @@ std::vector<at::Tensor> LoadedTask::draw_whole(const Draw& draw, uint64_t seed,
   return inputs;
 }
 
-void LoadedTask::cross(Draw& draw, uint64_t seed, int bound) {
+void LoadedTask::cross(Draw& draw, uint64_t seed, int threshold) {
   if (!crossed_inputs_) crossed_inputs_ = std::make_unique<CrossedInputs>(task_);
   const Scaling scaling =
-      crossed_inputs_->scaling(static_cast<size_t>(bound), draw.state, draw.inputs, seed);
+      crossed_inputs_->scaling(static_cast<size_t>(threshold), draw.state, draw.inputs, seed);
   {
     c10::InferenceMode inference;
     scale(scaling, draw.state, draw.inputs);
   }
   draw.derived = draw_derived(draw.state, ReplayOptions(Unwritten::kZeros));
   if (on_cpu_.takes(draw.all(), seed) == CpuReference::Taken::kNo) {
-    throw ReplayError("it takes no inputs beyond the bound");
+    throw ReplayError("it takes no inputs beyond the threshold");
   }
 }
 

@@ -79,8 +79,8 @@ class LoadedTask {
   AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
                                const Varied& varied) const;
   std::vector<at::Tensor> draw_whole(const Draw& draw, uint64_t seed, Variation variation);
-  // Scales what crosses the bound of this index.
-  void cross(Draw& draw, uint64_t seed, int bound);
+  // Scales what crosses the threshold of this index.
+  void cross(Draw& draw, uint64_t seed, int threshold);
   static void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state);
   // Calls forward a few times on other inputs, which changes `state` and `derived`.
   void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,

@@ -1,4 +1,4 @@
-#include "program/inputs/bounds.h"
+#include "program/inputs/thresholds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,12 +10,12 @@
 namespace kw {
 namespace {
 
-// An operator whose arguments are bounds of `operand`. `fallback` counts if an argument is left at
-// its default.
+// An operator whose arguments are thresholds of `operand`. `fallback` counts if an argument is left
+// at its default.
 struct Named {
   std::string_view op;  // without "aten." and overload; in place counts too
   std::string_view operand;
-  std::string_view argument;  // empty: the bound is always `fallback`
+  std::string_view argument;  // empty: the threshold is always `fallback`
   std::optional<double> fallback = std::nullopt;
   bool both_signs = false;
 };
@@ -70,13 +70,13 @@ std::optional<double> number_of(const Program& program, const Arg& arg) {
 
 }  // namespace
 
-std::vector<Bound> named_bounds(const Program& forward) {
+std::vector<Threshold> named_thresholds(const Program& forward) {
   constexpr double kBeyondReach = 1e30;
-  std::vector<Bound> out;
+  std::vector<Threshold> out;
   const auto add = [&](size_t step, ValueId operand, double at) {
     if (at == 0 || !(std::abs(at) < kBeyondReach)) return;
     const bool known = std::ranges::any_of(
-        out, [&](const Bound& other) { return other.operand == operand && other.at == at; });
+        out, [&](const Threshold& other) { return other.operand == operand && other.at == at; });
     if (!known) out.push_back({static_cast<int>(step), operand, at});
   };
   for (size_t i = 0; i < forward.steps.size(); ++i) {

@@ -1,4 +1,4 @@
-#include "program/inputs/bounds.h"
+#include "program/inputs/thresholds.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@ namespace kw {
 namespace {
 
 // Programs of one input, value 0, whose steps all take it as `self`.
-class BoundSteps {
+class ThresholdSteps {
  public:
-  explicit BoundSteps(DType dtype = DType::kFloat32) {
+  explicit ThresholdSteps(DType dtype = DType::kFloat32) {
     program.values.push_back({dtype, {8}, {1}, 0, 0});
     program.inputs = {0};
   }
@@ -23,21 +23,21 @@ class BoundSteps {
   }
   std::vector<double> found() const {
     std::vector<double> out;
-    for (const Bound& bound : named_bounds(program)) out.push_back(bound.at);
+    for (const Threshold& threshold : named_thresholds(program)) out.push_back(threshold.at);
     return out;
   }
   Program program;
 };
 
 std::vector<double> of(const std::string& op, const std::map<std::string, Arg>& args) {
-  BoundSteps steps;
+  ThresholdSteps steps;
   steps.add(op, args);
   return steps.found();
 }
 
 using List = std::vector<double>;
 
-TEST(Bounds, AreWhatOperatorsName) {
+TEST(Thresholds, AreWhatOperatorsName) {
   EXPECT_EQ(of("aten.clamp.default", {{"min", {-1000.0}}, {"max", {int64_t{50}}}}),
             (List{-1000, 50}));
   EXPECT_EQ(of("aten.clamp_.default", {{"max", {2.5}}}), (List{2.5}));
@@ -52,19 +52,19 @@ TEST(Bounds, AreWhatOperatorsName) {
   EXPECT_EQ(of("aten.huber_loss.default", {{"delta", {16.0}}}), (List{16, -16}));
 }
 
-TEST(Bounds, AreNotWhatSaysNothing) {
+TEST(Thresholds, AreNotWhatSaysNothing) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(of("aten.clamp.default", {{"min", {0.0}}}), List{});  // other signs are tried anyway
   EXPECT_EQ(of("aten.lt.Scalar", {{"other", {kInfinity}}}), List{});
   EXPECT_EQ(of("aten.clamp.default", {{"min", {-1e38}}}), List{});
   EXPECT_EQ(of("aten.add.Tensor", {{"other", {4.0}}}), List{});
-  BoundSteps whole(DType::kInt64);  // whole numbers have variations of their own
+  ThresholdSteps whole(DType::kInt64);  // whole numbers have variations of their own
   whole.add("aten.clamp.default", {{"max", {int64_t{5}}}});
   EXPECT_EQ(whole.found(), List{});
 }
 
-TEST(Bounds, MayBeATensorOfOneNumber) {
-  BoundSteps steps;
+TEST(Thresholds, MayBeATensorOfOneNumber) {
+  ThresholdSteps steps;
   const ValueId limit =
       steps.add("kernelwright.constant.default", {{"data", {ArgList{{60.0}}}}}, -1);
   steps.add("aten.minimum.default", {{"other", {ValueRef{limit}}}});
@@ -76,13 +76,13 @@ TEST(Bounds, MayBeATensorOfOneNumber) {
   EXPECT_EQ(steps.found(), (List{60, -70}));
 }
 
-TEST(Bounds, CountOnceForEachOperand) {
-  BoundSteps steps;
+TEST(Thresholds, CountOnceForEachOperand) {
+  ThresholdSteps steps;
   steps.add("aten.clamp.default", {{"max", {5.0}}});
   steps.add("aten.gt.Scalar", {{"other", {5.0}}});
   const ValueId y = steps.add("aten.exp.default", {});
   steps.add("aten.gt.Scalar", {{"other", {5.0}}}, y);
-  const auto found = named_bounds(steps.program);
+  const auto found = named_thresholds(steps.program);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].operand, 0);
   EXPECT_EQ(found[0].step, 0);
