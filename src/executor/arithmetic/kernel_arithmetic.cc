@@ -139,6 +139,14 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
     }
     return found(LongSumArithmetic{std::move(factors), summed_terms(program, step)});
   }
+  if (row->cls == OpClass::kAttention) {
+    const auto query = operands_named(step, {"query"});
+    const bool half =
+        query.size() == 1 && dtype_eps(program.values[query[0]].dtype) > dtype_eps(DType::kFloat32);
+    if (!half || is_random(step)) return std::nullopt;
+    return found(
+        AttentionArithmetic{query[0], operands_named(step, {"key", "value", "attn_mask"})});
+  }
   if (row->cls == OpClass::kNorm) {
     const auto norm = NormArithmetic::of(program, step);
     return norm ? std::optional(found(*norm)) : std::nullopt;
@@ -203,6 +211,22 @@ std::vector<at::Tensor> LongSumArithmetic::run(const OperatorCall& call,
   std::vector<at::Tensor> products = call.run(slots);
   products[0] = summed_by_one_accumulator(products[0], call.run(squared)[0], terms);
   return products;
+}
+
+std::vector<at::Tensor> AttentionArithmetic::run(const OperatorCall& call,
+                                                 std::span<const at::Tensor> slots,
+                                                 int32_t /*dither*/) const {
+  constexpr double kLog2OfE = 1.4426950408889634;
+  const at::ScalarType half = slots[query].scalar_type();
+  std::vector<at::Tensor> wide = with_operands(slots, others, [](const at::Tensor& operand) {
+    return operand.is_floating_point() ? operand.to(at::kFloat) : operand;
+  });
+  wide[query] = slots[query].to(at::kFloat).mul(kLog2OfE).to(half).to(at::kFloat).div(kLog2OfE);
+  std::vector<at::Tensor> results = call.run(wide);
+  for (at::Tensor& result : results) {
+    if (result.defined() && result.is_floating_point()) result = result.to(half);
+  }
+  return results;
 }
 
 std::vector<at::Tensor> KernelArithmetic::run(const OperatorCall& call,

@@ -64,6 +64,15 @@ struct LongSumArithmetic {
                               int32_t dither) const;
 };
 
+// Attention in a half type whose query is rounded once more. Usual kernels multiply it by the scale
+// and by log2(e) before the first product, and keep the rest in float32.
+struct AttentionArithmetic {
+  ValueId query;
+  std::vector<ValueId> others;  // key, value, and a mask
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+};
+
 class KernelArithmetic {
  public:
   // Returns nothing for a step that kernels compute as PyTorch does.
@@ -78,8 +87,9 @@ class KernelArithmetic {
   bool is_rounding() const { return std::holds_alternative<RoundingArithmetic>(kind_); }
 
  private:
-  using Kind = std::variant<ConvolutionArithmetic, ExponentialArithmetic, NearOneArithmetic,
-                            RoundingArithmetic, LongSumArithmetic, NormArithmetic>;
+  using Kind =
+      std::variant<ConvolutionArithmetic, ExponentialArithmetic, NearOneArithmetic,
+                   RoundingArithmetic, LongSumArithmetic, NormArithmetic, AttentionArithmetic>;
   explicit KernelArithmetic(Kind kind) : kind_(std::move(kind)) {}
 
   Kind kind_;

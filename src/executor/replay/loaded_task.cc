@@ -95,6 +95,12 @@ bool varies(size_t input, const Varied& varied) {
   return varied.only < 0 || static_cast<size_t>(varied.only) == input;
 }
 
+// Returns whether a variation changes elements one by one, so that equal ones become different.
+bool changes_elements_apart(Variation variation) {
+  return variation == Variation::kUneven || variation == Variation::kZeros ||
+         variation == Variation::kMixedSigns;
+}
+
 bool is_fixed(int entry, const Varied& varied) {
   return std::ranges::find(varied.fixed, entry) != varied.fixed.end();
 }
@@ -150,6 +156,7 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   varied_state_ = varied_state(task_);
   discrete_outputs_ = find_discrete_outputs(task_.forward);
   for (ValueId id : task_.inputs.outputs) random_masks_.push_back(is_drawn_mask(task_.inputs, id));
+  tables_ = are_tables(task_.inputs);
 }
 
 Replay& LoadedTask::oracle() {
@@ -237,9 +244,11 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
     draw_constants(inputs, derive_seed(variation_seed, Purpose::kConstants));
     return inputs;
   }
+  const bool apart = changes_elements_apart(varied.variation);
+  if (apart) vary_tables(state, seed, varied, variation_seed, inputs);
   std::vector<at::Tensor> some;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (varies(i, varied)) some.push_back(inputs[i]);
+    if (varies(i, varied) && !(apart && tables_[i])) some.push_back(inputs[i]);
   }
   vary(some, varied.variation, variation_seed);
   for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kZeros; ++i) {
@@ -249,12 +258,39 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
   return inputs;
 }
 
+SourcedReplay& LoadedTask::sourced_inputs() {
+  if (!sourced_inputs_) {
+    sourced_inputs_ = std::make_unique<SourcedReplay>(task_, kernels_.get(), backend_.device());
+  }
+  return *sourced_inputs_;
+}
+
+// Replaces the tables among `inputs` by tables that are built of varied numbers.
+void LoadedTask::vary_tables(const std::vector<at::Tensor>& state, uint64_t seed,
+                             const Varied& varied, uint64_t variation_seed,
+                             std::vector<at::Tensor>& inputs) {
+  const auto counts = [&](size_t i) { return tables_[i] && varies(i, varied); };
+  bool some = false;
+  for (size_t i = 0; i < inputs.size(); ++i) some = some || counts(i);
+  if (!some) return;
+  const Program& made = sourced_inputs().split().made;
+  const auto built = sourced_inputs().run(state, seed, [&](const std::vector<at::Tensor>& sources) {
+    std::vector<at::Tensor> fixed;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      if (!is_drawn(made, made.outputs[i])) fixed.push_back(sources[i]);
+    }
+    vary(fixed, varied.variation, variation_seed);
+  });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (counts(i)) inputs[i] = built[i];
+  }
+}
+
 std::vector<at::Tensor> LoadedTask::draw_whole(const Draw& draw, uint64_t seed,
                                                Variation variation) {
   const Deterministic deterministic;
   if (!whole_inputs_) {
-    whole_inputs_ =
-        std::make_unique<WholeInputs>(task_, on_cpu_, kernels_.get(), backend_.device());
+    whole_inputs_ = std::make_unique<WholeInputs>(task_, sourced_inputs(), on_cpu_);
   }
   std::vector<at::Tensor> inputs = whole_inputs_->draw(draw.state, draw.derived, seed, variation);
   copy_parameters(draw.state, inputs);

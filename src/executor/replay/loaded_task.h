@@ -79,6 +79,9 @@ class LoadedTask {
   AffineChange choose_integers(const std::vector<at::Tensor>& state, uint64_t seed,
                                const Varied& varied) const;
   std::vector<at::Tensor> draw_whole(const Draw& draw, uint64_t seed, Variation variation);
+  SourcedReplay& sourced_inputs();
+  void vary_tables(const std::vector<at::Tensor>& state, uint64_t seed, const Varied& varied,
+                   uint64_t variation_seed, std::vector<at::Tensor>& inputs);
   // Scales what crosses the threshold of this index.
   void cross(Draw& draw, uint64_t seed, int threshold);
   static void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state);
@@ -90,11 +93,13 @@ class LoadedTask {
   Backend& backend_;
   std::vector<int> varied_state_;
   std::vector<bool> random_masks_;  // for each input, whether it is a mask that is drawn
+  std::vector<bool> tables_;        // for each input, whether it is a table (inputs/sources.h)
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
   std::unique_ptr<Replay> oracle_, traced_;
   CpuReference on_cpu_{task_};
   // From their first use on.
+  std::unique_ptr<SourcedReplay> sourced_inputs_;
   std::unique_ptr<WholeInputs> whole_inputs_;
   std::unique_ptr<CrossedInputs> crossed_inputs_;
   std::vector<DiscreteOutput> discrete_outputs_;

@@ -13,19 +13,18 @@ constexpr size_t kMostAlone = 4;  // sources that are changed alone
 
 }  // namespace
 
-WholeInputs::WholeInputs(const Task& task, CpuReference& on_cpu, KernelSet* set, at::Device device)
-    : on_cpu_(on_cpu),
-      split_(split_sources(task.inputs)),
+WholeInputs::WholeInputs(const Task& task, SourcedReplay& inputs, CpuReference& on_cpu)
+    : inputs_(inputs),
+      on_cpu_(on_cpu),
       named_(named_integers(task.forward)),
       changes_(source_changes(task)),
-      counts_last_(writes_by_index(task.forward)),
-      sources_(split_.made, task.kernels, set, device, true),
-      rest_(split_.rest, task.kernels, set, device, true) {}
+      counts_last_(writes_by_index(task.forward)) {}
 
 std::vector<WholeInputs::Attempt> WholeInputs::attempts(SourceChange change, uint64_t seed) const {
   std::vector<size_t> fit;
-  for (size_t i = 0; i < split_.sources.size(); ++i) {
-    if (applies(change, split_.made, split_.sources[i])) fit.push_back(i);
+  const SourcedInputs& split = inputs_.split();
+  for (size_t i = 0; i < split.sources.size(); ++i) {
+    if (applies(change, split.made, split.sources[i])) fit.push_back(i);
   }
   std::vector<Attempt> out;
   if (fit.empty()) return out;
@@ -39,17 +38,12 @@ std::vector<WholeInputs::Attempt> WholeInputs::attempts(SourceChange change, uin
 
 std::vector<at::Tensor> WholeInputs::made(const std::vector<at::Tensor>& state, uint64_t seed,
                                           SourceChange change, const Attempt& attempt) {
-  seed_generators(derive_seed(seed, Purpose::kInputs));
-  std::vector<at::Tensor> all = state;
-  // A constant is the same tensor in each run.
-  for (const at::Tensor& source : sources_.run({}, ReplayOptions(Unwritten::kZeros))) {
-    all.push_back(source.clone());
-  }
-  seed_generators(derive_seed(seed, Purpose::kSources));
-  for (const size_t i : attempt.sources) {
-    change_source(all[state.size() + i], split_.sources[i], change, named_, attempt.reach);
-  }
-  return rest_.run(std::move(all), ReplayOptions(Unwritten::kZeros));
+  return inputs_.run(state, seed, [&](const std::vector<at::Tensor>& sources) {
+    for (const size_t i : attempt.sources) {
+      at::Tensor source = sources[i];
+      change_source(source, inputs_.split().sources[i], change, named_, attempt.reach);
+    }
+  });
 }
 
 size_t WholeInputs::choose(const std::vector<Attempt>& plan, const std::vector<at::Tensor>& state,

@@ -13,7 +13,7 @@
 
 #include "executor/discrete/whole_numbers.h"
 #include "executor/replay/cpu_reference.h"
-#include "executor/replay/replay.h"
+#include "executor/replay/sourced_replay.h"
 #include "program/program.h"
 #include "runtime/protocol.h"
 
@@ -21,8 +21,8 @@ namespace kw::exec {
 
 class WholeInputs {
  public:
-  // `task`, `on_cpu` and `set` must outlive this.
-  WholeInputs(const Task& task, CpuReference& on_cpu, KernelSet* set, at::Device device);
+  // `inputs` are the task's. All must outlive this.
+  WholeInputs(const Task& task, SourcedReplay& inputs, CpuReference& on_cpu);
 
   // Returns inputs for a state and what is derived of it. Throws ReplayError if the task takes no
   // such set, or cannot run on the CPU within reason.
@@ -43,12 +43,11 @@ class WholeInputs {
   size_t choose(const std::vector<Attempt>& plan, const std::vector<at::Tensor>& state,
                 const std::vector<at::Tensor>& derived, uint64_t seed, SourceChange change);
 
+  SourcedReplay& inputs_;
   CpuReference& on_cpu_;
-  const SourcedInputs split_;
   const std::vector<int64_t> named_;
-  const std::vector<SourceChange> changes_;  // none if the task cannot run on a CPU
-  const bool counts_last_;                   // of several writes to one place
-  Replay sources_, rest_;
+  const std::vector<SourceChange> changes_;                 // none if the task cannot run on a CPU
+  const bool counts_last_;                                  // of several writes to one place
   std::map<std::pair<uint64_t, Variation>, size_t> taken_;  // the attempt that was
 };
 

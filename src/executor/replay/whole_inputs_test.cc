@@ -60,8 +60,9 @@ Task of_positions() {
 class WholeInputsTest : public testing::Test {
  protected:
   std::vector<at::Tensor> draw(const Task& task, Variation variation, uint64_t seed) {
+    SourcedReplay sourced(task, nullptr, at::kCPU);
     CpuReference on_cpu(task);
-    WholeInputs inputs(task, on_cpu, nullptr, at::kCPU);
+    WholeInputs inputs(task, sourced, on_cpu);
     return inputs.draw({}, {}, seed, variation);
   }
 };
@@ -78,8 +79,9 @@ TEST_F(WholeInputsTest, WhatIsMadeOfThemFollows) {
 
 TEST_F(WholeInputsTest, EqualSeedsGiveEqualInputs) {
   const Task task = of_positions();
+  SourcedReplay sourced(task, nullptr, at::kCPU);
   CpuReference on_cpu(task);
-  WholeInputs inputs(task, on_cpu, nullptr, at::kCPU);
+  WholeInputs inputs(task, sourced, on_cpu);
   const auto first = inputs.draw({}, {}, 7, Variation::kShuffled);
   const auto other = inputs.draw({}, {}, 8, Variation::kShuffled);
   const auto again = inputs.draw({}, {}, 7, Variation::kShuffled);

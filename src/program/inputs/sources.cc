@@ -38,6 +38,15 @@ bool has_an_order_to_change(const AtenCall& call) {
   return data && !is_in_order(*data);
 }
 
+// Returns whether a value follows from numbers in the text alone.
+bool is_of_text(const Program& program, ValueId id) {
+  const AtenCall* maker = maker_of(program, id);
+  if (!maker || is_random(*maker) || is_overwritten(program, id)) return false;
+  const std::vector<ValueId> operands = operands_of(*maker);
+  return std::ranges::all_of(operands,
+                             [&](ValueId operand) { return is_of_text(program, operand); });
+}
+
 bool is_random_source(const AtenCall& call) { return is_one_of(call.op, {"randint"}); }
 
 }  // namespace
@@ -79,6 +88,16 @@ bool applies(SourceChange change, const Program& made, const Source& source) {
       return has_equal_numbers(source.maker);
   }
   return false;
+}
+
+std::vector<bool> are_tables(const Program& inputs) {
+  std::vector<bool> out;
+  for (const ValueId id : inputs.outputs) {
+    const AtenCall* maker = maker_of(inputs, id);
+    const bool computed = maker && !operands_of(*maker).empty();
+    out.push_back(computed && is_floating(inputs.values[id].dtype) && is_of_text(inputs, id));
+  }
+  return out;
 }
 
 std::vector<SourceChange> source_changes(const Task& task) {

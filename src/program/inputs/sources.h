@@ -31,6 +31,10 @@ struct SourcedInputs {
 };
 SourcedInputs split_sources(const Program& inputs);
 
+// Returns for each input whether it is a table: floating, and computed of numbers in the text
+// alone, such as sines of positions. Its elements may belong together, as halves that repeat do.
+std::vector<bool> are_tables(const Program& inputs);
+
 // Returns whether a change may say something: `source` holds whole numbers or flags of the kind.
 // Numbers in the text that are in order stay, because they may be offsets.
 bool applies(SourceChange change, const Program& made, const Source& source);

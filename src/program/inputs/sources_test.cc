@@ -46,6 +46,23 @@ TEST(Sources, StepsOfTensorsRunOnWhatTheOthersMade) {
   EXPECT_EQ(split.rest.outputs, steps.program.outputs);
 }
 
+TEST(Sources, TablesFollowFromTheTextAlone) {
+  InputSteps steps;
+  const auto of = [&](ValueId id) { return std::map<std::string, Arg>{{"self", {ValueRef{id}}}}; };
+  const ValueId range = steps.add("aten.arange.default", DType::kFloat32, {});
+  const ValueId sines = steps.add("aten.sin.default", DType::kFloat32, of(range));
+  const ValueId x = steps.add("aten.randn.default", DType::kFloat32, {});
+  const ValueId scaled = steps.add("aten.exp.default", DType::kFloat32, of(x));
+  const ValueId whole = steps.add("aten._to_copy.default", DType::kInt64, of(range));
+  const auto given = static_cast<ValueId>(steps.program.values.size());
+  steps.program.values.push_back({DType::kFloat32, {8}, {1}, 0, given});  // a parameter
+  steps.program.inputs = {given};
+  const ValueId of_given = steps.add("aten.exp.default", DType::kFloat32, of(given));
+  steps.program.outputs = {range, sines, x, scaled, whole, of_given};
+  EXPECT_EQ(are_tables(steps.program),
+            (std::vector<bool>{false, true, false, false, false, false}));
+}
+
 TEST(Sources, WhatMayChangeDependsOnHowTheyAreMade) {
   using enum SourceChange;
   InputSteps steps;
