@@ -176,6 +176,9 @@ class _RecordedKernel:
         return self._launches.refuse_secret(name)
 
 
+MOST_STEPS = 1 << 14  # of a call that launches kernels
+
+
 class Launches:
     """The launches of one recording. `kernels` holds Raw kernels, equal ones once."""
 
@@ -311,7 +314,11 @@ class Launches:
             p["name"], self.kernels[kernel]["name"])) for value, p in zip(arguments, params)]
         for value in values_in(encoded):
             self.recorder.forget_literals(value.storage)
-        self.recorder.tape.steps.append(Launch(kernel, grid, encoded))
+        steps = self.recorder.tape.steps
+        if len(steps) >= MOST_STEPS:
+            self.recorder.refuse("work", "one call does more than %d steps: launch one kernel for many of them"
+                                 % MOST_STEPS)
+        steps.append(Launch(kernel, grid, encoded))
 
     def grid_size(self, kernel, place, size):
         name, most = self.kernels[kernel]["name"], GRID_LIMITS[place]

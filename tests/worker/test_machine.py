@@ -4,51 +4,13 @@ import os
 
 os.environ.setdefault("TRITON_CACHE_DIR", "/tmp/kernelwright-test-cache")
 
-import interpreter
 import numpy as np
 import pytest
 import torch
 import triton.language as tl
-from machine import Machine
-from memory import Memory, OutOfBounds
+from interpreting import TYPES, launch
+from memory import OutOfBounds
 from refusal import Refused
-
-HEAD = """import triton
-import triton.language as tl
-from triton.language.extra import libdevice
-
-
-"""
-TYPES = {torch.float32: "fp32", torch.float64: "fp64", torch.float16: "fp16",
-         torch.bfloat16: "bf16", torch.int32: "i32", torch.int64: "i64", torch.int8: "i8",
-         torch.bool: "i1"}
-
-
-def launch(body, grid, args, constexprs=(), signature=None, functions=""):
-    """Runs `kernel` with the given body. args: {name: tensor or number}, in order."""
-    names = list(args) + [name for name, _ in constexprs]
-    text = HEAD + functions + "@triton.jit\ndef kernel(%s):\n" % ", ".join(
-        list(args) + [n + ": tl.constexpr" for n, _ in constexprs])
-    text += "\n".join("    " + line for line in body.strip("\n").splitlines()) + "\n"
-    arrays, values, params = [], [], []
-    for name, value in args.items():
-        if isinstance(value, torch.Tensor):
-            params.append({"name": name, "type": "*" + TYPES[value.dtype]})
-            values.append(Memory.address(len(arrays), 0))
-            arrays.append(value.view(torch.uint8).reshape(-1).numpy() if value.dim() else
-                          value.reshape(1).view(torch.uint8).numpy())
-        else:
-            kind = (signature or {}).get(name, "fp32" if isinstance(value, float) else "i32")
-            params.append({"name": name, "type": kind})
-            values.append(value)
-    first = len(params)
-    params += [{"name": name, "type": "constexpr"} for name, _ in constexprs]
-    kernel = {"name": "kernel", "params": params, "attrs": {}, "options": {},
-              "constexprs": {str(first + i): v for i, (_, v) in enumerate(constexprs)}}
-    assert names
-    machine = Machine(interpreter.front_end(kernel, text), "kernel", Memory(arrays))
-    machine.launch((list(grid) + [1, 1])[:3], values)
-
 
 def unary(expression, x, out=None):
     y = torch.zeros_like(x) if out is None else torch.zeros(x.shape, dtype=out)
