@@ -305,7 +305,7 @@ CANDIDATES = {
     "undefined.py": (candidate("return doubled(x)", body="unknown(x)"), "compile", "unknown"),
     "pytorch.py": (candidate("return torch.sin(x) + x"), "coverage", "no kernel launch"),
     "decoy.py": (candidate("doubled(x)\nreturn torch.sin(x) + x"), "coverage",
-                 "drops what they give"),
+                 "does not use what they write"),
     "wrong.py": (candidate("return doubled(x)", body="tl.sin(x) - x"), "correct", "output 0"),
     "half.py": (candidate("return doubled(x).half()"), "correct", "float16"),
     "shape.py": (candidate("return doubled(x)[:-1]"), "correct", "999"),

@@ -2,6 +2,9 @@
 
 A promise lets the compiler join accesses to vectors, of 16 bytes at most. Triton's own tutorials promise
 more than that of rows that wrap around. So a promise is held to what such a vector takes, and no further.
+A promise that reaches no address or mask joins nothing, and none survives a product with a stride but
+that of one number's divisor.
+
 The hints are those of Triton's AxisInfo: of each dimension, `contiguity` neighbours count up by one, the
 first of them is a multiple of `divisibility`, and `constancy` neighbours are equal.
 """
@@ -12,6 +15,60 @@ import elements
 from memory import Fault
 
 VECTOR_BYTES = 16
+# Operations through which AxisInfo follows a tensor's hints. Comparisons make masks, which vectors share.
+_FOLLOWED = {"arith.addi", "arith.subi", "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast",
+             "arith.select", "arith.cmpi", "arith.andi", "arith.ori", "tt.addptr", "tt.splat",
+             "tt.broadcast", "tt.expand_dims", "tt.trans"}
+_ACCESSES = {"tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,)}
+
+
+def promising(function):
+    """The operations whose hints reach an address or a mask of the function."""
+    operations = list(function.operations())
+    hinted = [op for op in operations if op.hints]
+    if not hinted:
+        return set()
+    made = _sources(operations)
+    roots = [op.operands[place] for op in operations for place in _ACCESSES.get(op.kind, ())
+             if place < len(op.operands)]
+    added = _behind(roots, made, _FOLLOWED)
+    multiplied = _behind(roots, made, _FOLLOWED | {"arith.muli"})
+    return {op.results[0] for op in hinted
+            if op.results[0] in (added if op.types[0].shape else multiplied)}
+
+
+def _sources(operations):
+    """Name -> (kind of the operation that makes it, names it is made of). What loops and branches hand on
+    is made of what they are given and what they yield."""
+    made = {}
+    for op in operations:
+        yielded = [blocks[-1].operations[-1].operands for blocks in op.regions
+                   if blocks[-1].operations and blocks[-1].operations[-1].kind == "scf.yield"]
+        if op.kind == "scf.for":
+            inside = [name for name, _ in op.regions[0][0].arguments[1:]]
+            for names in (inside, op.results):
+                for name, first, *rest in zip(names, op.operands[3:], *yielded):
+                    made[name] = ("arith.select", [first, *rest])
+        elif op.kind == "scf.if":
+            for name, *values in zip(op.results, *yielded):
+                made[name] = ("arith.select", values)
+        else:
+            made.update((name, (op.kind, op.operands)) for name in op.results)
+    return made
+
+
+def _behind(names, made, kinds):
+    """The names, and what they are made of by operations of these kinds."""
+    found, left = set(), list(names)
+    while left:
+        name = left.pop()
+        if name in found:
+            continue
+        found.add(name)
+        kind, operands = made.get(name, ("", []))
+        if kind in kinds:
+            left += operands
+    return found
 
 
 def vector(operations):

@@ -56,6 +56,10 @@ class Machine:
         self.batch = 1 if takes_turns else max(1, BATCH_ELEMENTS // largest)
         self.may_wait = any(op.kind == "scf.while" for op in operations)
         self.vector = hints.vector(operations)
+        # By operation, because functions may have equal names.
+        self.promising = {id(op) for function in self.functions.values()
+                          for names in [hints.promising(function)]
+                          for op in function.operations() if op.results and op.results[0] in names}
 
     def launch(self, grid, arguments):
         """`arguments`: a Python number (an address for a pointer) for each parameter."""
@@ -165,7 +169,7 @@ class Machine:
             values = self._elementwise(op, [env[name] for name in op.operands])
         for name, value in zip(op.results, values or ()):
             env[name] = value
-        if op.hints and self.promises:
+        if op.hints and self.promises and id(op) in self.promising:
             hints.check(op, values[0], self.vector)
 
     def region(self, blocks, env):

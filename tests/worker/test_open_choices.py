@@ -226,6 +226,30 @@ def test_the_usual_hint_of_a_product_holds_where_rows_wrap_at_a_vector(n):
         hinted(body, 18)
 
 
+def test_a_promise_that_joins_no_accesses_is_free():
+    """Rows of a matrix are far apart in memory, whatever is promised of their numbers."""
+    body = "r = tl.max_contiguous(tl.multiple_of(tl.arange(0, 64) % n, 64), 64)\n" \
+           "c = tl.arange(0, 4)\nv = tl.load(x + r[:, None] * 4 + c[None, :])\n" \
+           "tl.store(y + tl.arange(0, 64), tl.sum(v, 1))"
+    assert hinted(body, 33)[:64].tolist() == [4 * 4 * (i % 33) + 6 for i in range(64)]
+
+
+def test_a_promise_is_followed_through_a_loop():
+    body = "i = tl.max_contiguous(tl.arange(0, 16) * n, 16)\np = x + i\ns = tl.zeros((16,), tl.float32)\n" \
+           "for _ in range(0, 4):\n    s += tl.load(p)\n    p += 16\ntl.store(y + tl.arange(0, 16), s)"
+    hinted(body, 1)
+    with pytest.raises(Fault, match="contiguous"):
+        hinted(body, 3)
+
+
+def test_a_multiple_that_a_stride_is_said_to_be_is_told():
+    body = "k = tl.multiple_of(n + tl.program_id(0), 8)\nr = tl.arange(0, 4)\nc = tl.arange(0, 16)\n" \
+           "v = tl.load(x + r[:, None] * k + c[None, :])\ntl.store(y + r, tl.sum(v, 1))"
+    hinted(body, 16)
+    with pytest.raises(Fault, match="multiple"):
+        hinted(body, 18)
+
+
 def test_an_assumption_that_does_not_hold_is_told():
     body = "tl.assume(n > 3)\ntl.store(y, 1.0)"
     hinted(body, 4)

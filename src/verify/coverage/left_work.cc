@@ -59,7 +59,11 @@ class Origins {
   // Whether the memory is as the value's maker left it.
   bool is_as_made(Place place) const {
     const int last = last_write(place);
-    while (is_view(place)) place.id = call(place)->find("self")->value();
+    while (is_view(place)) {
+      const Arg* self = call(place)->find("self");
+      if (!self || !self->is_value()) return false;
+      place.id = self->value();
+    }
     return maker(place) == last;
   }
 
