@@ -19,6 +19,9 @@ VECTOR_BYTES = 16
 _FOLLOWED = {"arith.addi", "arith.subi", "arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast",
              "arith.select", "arith.cmpi", "arith.andi", "arith.ori", "tt.addptr", "tt.splat",
              "tt.broadcast", "tt.expand_dims", "tt.trans"}
+# Numbers that wrap around, as rows in Triton's tutorials do. Beside a stride they break where the stride
+# is no multiple of a vector, and then the compiler joins nothing.
+_WRAPS = {"arith.remsi", "arith.remui", "arith.select"}
 _ACCESSES = {"tt.load": (0, 1), "tt.store": (0, 2), "tt.atomic_rmw": (0, 2), "tt.atomic_cas": (0,)}
 
 
@@ -29,10 +32,16 @@ def promising(function):
     if not hinted:
         return set()
     made = _sources(operations)
-    roots = [op.operands[place] for op in operations for place in _ACCESSES.get(op.kind, ())
-             if place < len(op.operands)]
-    added = _behind(roots, made, _FOLLOWED)
-    multiplied = _behind(roots, made, _FOLLOWED | {"arith.muli"})
+    wraps = {op.results[0] for op in hinted if op.kind in _WRAPS}
+    added, multiplied = set(), set()
+    for op in operations:
+        for place in _ACCESSES.get(op.kind, ()):
+            if place >= len(op.operands):
+                continue
+            found = _behind([op.operands[place]], made, _FOLLOWED)
+            has_stride = any(made.get(name, ("",))[0] == "arith.muli" for name in found)
+            added |= found - wraps if has_stride else found
+            multiplied |= _behind([op.operands[place]], made, _FOLLOWED | {"arith.muli"})
     return {op.results[0] for op in hinted
             if op.results[0] in (added if op.types[0].shape else multiplied)}
 

@@ -55,7 +55,7 @@ def interpret(request, fds):
     except Unreadable as error:
         raise Refused("unsupported", "the interpreter cannot read kernel %s: %s"
                       % (kernel["name"], error)) from None
-    return {"status": "ok"}
+    return {"status": "ok", "work": machine.counted}
 
 
 def front_end(kernel, text):

@@ -27,7 +27,9 @@ from memory import Fault
 from turns import Turns
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
-PARTS = 3  # of a grid: instances of different parts see each other's stores, or do not, as it comes
+# Of a grid, at most. Instances of different parts see each other's stores, or do not, as it comes;
+# those of one part read before any of them has stored.
+PARTS = 3
 
 
 class _Waits(Exception):
@@ -43,7 +45,7 @@ class Machine:
         self.chance = np.random.default_rng(seed)
         self.filler = self.chance.choice(list(_FILLERS.values()))
         self.turns, self.promises = None, promises
-        self.work = self.most_work = work
+        self.most_work, self.counted = work, 0
         self.used = set()
         operations = [op for function in self.functions.values() for op in function.operations()]
         for operation in operations:
@@ -79,12 +81,12 @@ class Machine:
                 self.call(self.kernel, env, fixed)
 
         self._count(self.kernel.blocks[0], total)  # before there is anything of the grid's size
-        self.work = self.most_work
+        self.counted = 0
         order = self.chance.permutation(total)
         self.memory.watched = self.may_wait
         before = self.memory.copy() if self.may_wait else None
         try:
-            for part in np.array_split(order, PARTS):
+            for part in np.array_split(order, self.chance.integers(1, PARTS + 1)):
                 for start in range(0, len(part), self.batch):
                     run(part[start:start + self.batch])
         except _Waits:
@@ -144,8 +146,8 @@ class Machine:
     def _count(self, block, instances):
         """Counts a run of a block. What a candidate chooses (sizes of grids, rounds of loops) must not
         decide whether it is judged, so too much is its own fault, by count and not by time."""
-        self.work -= block.work * instances
-        if self.work < 0:
+        self.counted += block.work * instances
+        if self.counted > self.most_work:
             raise Fault("does too much work: over %.1e operations on elements, which is the most "
                         "that the reference's work allows for [work]" % self.most_work)
 
@@ -195,6 +197,8 @@ class Machine:
 
     def do_for(self, op, env):
         low, high, step = (env[name] for name in op.operands[:3])
+        if (step == 0).any():
+            raise Fault("has a loop whose step is zero")
         carried = [env[name] for name in op.operands[3:]]
         body = op.regions[0]
         names = [name for name, _ in body[0].arguments]
@@ -532,7 +536,9 @@ class Machine:
         kind = op.types[0].element
         values = [env[name] for name in op.operands]
         mask = values[2] if len(values) > 2 else np.True_
-        pointer, value, mask = np.broadcast_arrays(values[0], values[1], mask)
+        # Every instance adds, also where all of them add the same to the same element.
+        each = np.empty((env.count, *(1,) * (np.ndim(values[0]) - 1)), np.bool_)
+        pointer, value, mask, _ = np.broadcast_arrays(values[0], values[1], mask, each)
         raw = elements.to_memory(value, kind)
         unordered = _ATOMICS.get(how)
         unsigned = how in ("umax", "umin")

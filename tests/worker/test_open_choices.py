@@ -35,7 +35,31 @@ def test_a_race_between_two_programs_shows_at_any_distance(distance):
         x, y = whole(64), whole(64)
         launch(PAIRS, [64], {"x": x, "y": y}, [("DISTANCE", distance)], seed=seed)
         wrong += y.tolist() != right
-    assert wrong == len(SEEDS)
+    assert wrong >= len(SEEDS) // 2
+
+
+@pytest.mark.parametrize("grid", [2, 3, 64])
+def test_updates_by_a_load_and_a_store_are_lost(grid):
+    body = "tl.store(x, tl.load(x) + 1)"
+    found = set()
+    for seed in range(16):
+        x = whole(1)
+        launch(body, [grid], {"x": x}, seed=seed)
+        found.add(x.item())
+    assert len(found) > 1
+
+
+def test_every_program_adds_though_all_add_the_same():
+    for body in ("tl.atomic_add(x, 2)", "if n > 0:\n    tl.atomic_add(x, 2)",
+                 "i = tl.arange(0, 4)\ntl.atomic_add(x + i * 0, i * 0 + 2, mask=i < 1)"):
+        x = whole(1)
+        launch(body, [100], {"x": x, "n": 3})
+        assert x.item() == 200
+
+
+def test_a_loop_without_a_step_is_told():
+    with pytest.raises(Fault, match="step"):
+        launch("s = 0\nfor i in range(0, 5, n):\n    s += i\ntl.store(x, s)", [1], {"x": whole(1), "n": 0})
 
 
 def test_the_last_of_two_writers_is_not_always_the_same():
@@ -153,6 +177,16 @@ def test_a_launch_that_does_too_much_is_told_by_count(grid, body):
         launch(body, [grid], {"x": whole(1)}, work=1e6)
 
 
+def test_a_launch_knows_how_much_it_did():
+    """Twice the programs do twice as much."""
+    done = []
+    for grid in (8, 16):
+        made, values = machine("tl.store(x + tl.program_id(0), 1)", {"x": whole(16)})
+        made.launch([grid, 1, 1], values)
+        done.append(made.counted)
+    assert 0 < done[0] and done[1] == 2 * done[0]
+
+
 def test_the_products_of_a_matrix_product_count():
     body = "i = tl.arange(0, 32)\na = tl.load(x + i[:, None] * 32 + i[None, :])\n" \
            "tl.store(x + i[:, None] * 32 + i[None, :], tl.dot(a, a, input_precision='ieee'))"
@@ -234,6 +268,14 @@ def test_a_promise_that_joins_no_accesses_is_free():
     assert hinted(body, 33)[:64].tolist() == [4 * 4 * (i % 33) + 6 for i in range(64)]
 
 
+@pytest.mark.parametrize("wrap", ["i % n", "tl.where(i < n, i, 0)"])
+def test_rows_that_wrap_beside_a_stride_are_free(wrap):
+    body = "i = tl.arange(0, 64)\nk = tl.arange(0, 2)\n" \
+           "w = tl.max_contiguous(tl.multiple_of(%s, 64), 64)\n" \
+           "v = tl.load(x + k[:, None] * n + w[None, :])\ntl.store(y + i, tl.sum(v, 0))" % wrap
+    hinted(body, 51)
+
+
 def test_a_promise_is_followed_through_a_loop():
     body = "i = tl.max_contiguous(tl.arange(0, 16) * n, 16)\np = x + i\ns = tl.zeros((16,), tl.float32)\n" \
            "for _ in range(0, 4):\n    s += tl.load(p)\n    p += 16\ntl.store(y + tl.arange(0, 16), s)"
@@ -276,6 +318,14 @@ def test_the_gamma_function_has_its_sign():
 def test_rounding_to_integers_takes_the_even_one():
     assert by_library("llrint", [0.5, 1.5, -2.5, 3.7], torch.int64).tolist() == [0, 2, -2, 4]
     assert by_library("llround", [0.5, 1.5, -2.5, 3.7], torch.int64).tolist() == [1, 2, -3, 4]
+
+
+def test_a_fast_quotient_is_known():
+    x = torch.tensor([3.0, -1.0, 5.0, 2.0])
+    y = torch.zeros(4)
+    launch("i = tl.arange(0, 4)\nv = tl.load(x + i)\ntl.store(y + i, libdevice.fast_dividef(v, v * 0 + 2.0))",
+           [1], {"x": x, "y": y})
+    assert y.tolist() == [1.5, -0.5, 2.5, 1.0]
 
 
 @pytest.mark.parametrize("function, exact, x", [

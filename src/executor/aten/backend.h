@@ -61,6 +61,8 @@ class KernelSet {
   virtual std::unique_ptr<PreparedLaunch> prepare(const Launch& launch) = 0;
 };
 
+constexpr double kAnyWork = 0x1p60;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -85,7 +87,8 @@ class Backend {
   // Decides what a device leaves open, such as the order of a launch's programs, as far as the
   // backend can.
   virtual void seed_launches(uint64_t /*seed*/) {}
-  // Limits what a launch may do, in operations on elements. Backends that cannot count ignore it.
+  // Limits what the launches from now on may do together, in operations on elements. Backends that
+  // cannot count ignore it. kAnyWork is no limit.
   virtual void limit_work(double /*operations*/) {}
   // Does slow work for which the first trial would have to wait, such as loading libraries and
   // compiling the executor's own code.

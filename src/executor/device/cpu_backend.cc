@@ -79,9 +79,15 @@ class Interpreter {
       throw NotJudged(kernel.name + " in the interpreter: " + error.what());
     }
   }
-  void launch(const Kernel& kernel, Json request, std::vector<int> buffers) {
+  // Returns how much the launch did.
+  double launch(const Kernel& kernel, Json request, std::vector<int> buffers) {
     request.update({{"kind", "interpret"}, {"stay", true}, {"kernel", to_json(kernel)}});
-    run({{std::move(request)}, std::move(buffers)}, kernel);
+    const JobResult result = run({{std::move(request)}, std::move(buffers)}, kernel);
+    try {
+      return JsonReader(result.reply.json, "reply").at("work").number();
+    } catch (const InputError& error) {
+      throw NotJudged(kernel.name + " in the interpreter: " + error.what());
+    }
   }
 
  private:
@@ -101,10 +107,10 @@ class InterpretedKernel {
   InterpretedKernel(Interpreter& interpreter, Kernel kernel)
       : interpreter_(interpreter), kernel_(std::move(kernel)) {}
 
-  void launch(Json request, std::vector<int> buffers) {
+  double launch(Json request, std::vector<int> buffers) {
     if (!ttir_) ttir_ = interpreter_.lower(kernel_);
     request["ttir"] = *ttir_;
-    interpreter_.launch(kernel_, std::move(request), std::move(buffers));
+    return interpreter_.launch(kernel_, std::move(request), std::move(buffers));
   }
 
  private:
@@ -117,7 +123,7 @@ class InterpretedKernel {
 struct LaunchSettings {
   bool open_guards = false;
   uint64_t seed = 0;
-  double work = 0x1p60;  // until a trial limits it
+  double work = kAnyWork;  // that is left
 };
 
 class InterpretedLaunch : public PreparedLaunch {
@@ -125,7 +131,7 @@ class InterpretedLaunch : public PreparedLaunch {
   // `number` tells a program's launches apart: each has a seed of its own, also if others are left
   // out.
   InterpretedLaunch(InterpretedKernel& kernel, const Launch& launch, int number,
-                    const LaunchSettings& settings)
+                    LaunchSettings& settings)
       : kernel_(kernel), launch_(launch), number_(number), settings_(settings) {}
 
   bool run(std::span<const at::Tensor> tensors) override {
@@ -145,13 +151,13 @@ class InterpretedLaunch : public PreparedLaunch {
       places.push_back(std::move(place));
       files.push_back(buffer.file().fd());
     }
-    kernel_.launch({{"grid", launch_.grid},
-                    {"args", std::move(args)},
-                    {"buffers", places},
-                    {"promises", !settings_.open_guards},
-                    {"work", settings_.work},
-                    {"seed", {settings_.seed, number_}}},
-                   files);
+    settings_.work -= kernel_.launch({{"grid", launch_.grid},
+                                      {"args", std::move(args)},
+                                      {"buffers", places},
+                                      {"promises", !settings_.open_guards},
+                                      {"work", settings_.work},
+                                      {"seed", {settings_.seed, number_}}},
+                                     files);
     // All buffers are copied, also those that the kernel is not said to write, so that hidden
     // writes show.
     for (InterpretedBuffer& buffer : buffers) buffer.copy_back();
@@ -177,13 +183,13 @@ class InterpretedLaunch : public PreparedLaunch {
   InterpretedKernel& kernel_;
   Launch launch_;
   const int number_;
-  const LaunchSettings& settings_;
+  LaunchSettings& settings_;
 };
 
 class InterpretedKernels : public KernelSet {
  public:
   InterpretedKernels(Interpreter& interpreter, const std::vector<Kernel>& kernels,
-                     const LaunchSettings& settings)
+                     LaunchSettings& settings)
       : settings_(settings) {
     for (const Kernel& kernel : kernels) kernels_.emplace_back(interpreter, kernel);
   }
@@ -194,7 +200,7 @@ class InterpretedKernels : public KernelSet {
 
  private:
   std::deque<InterpretedKernel> kernels_;
-  const LaunchSettings& settings_;
+  LaunchSettings& settings_;
   int launches_ = 0;
 };
 

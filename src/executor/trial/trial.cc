@@ -28,14 +28,27 @@ int64_t launches(const Program& program) {
 // Inputs of more bytes are drawn again instead of being kept.
 constexpr int64_t kMostDrawn = int64_t{1} << 30;
 
-// How much a launch may do: many times what the reference does, as usual kernels compute addresses,
-// and may compute things again in each program. Small tasks get a few million steps of an
-// interpreter.
+// How much the launches of a call may do: many times what the reference does, as usual kernels
+// compute addresses, and may compute things again in each program. Small tasks get a few million
+// steps of an interpreter.
 double most_work(const Program& reference) {
   constexpr double kFactor = 1024, kFloor = 0x1p28;
   const Cost cost = program_cost(reference);
   return kFloor + kFactor * (cost.flops + cost.bytes);
 }
+
+// Limits the work of launches while it lives.
+class LimitedWork {
+ public:
+  LimitedWork(Backend& backend, double operations) : backend_(backend) {
+    backend_.limit_work(operations);
+  }
+  LimitedWork(const LimitedWork&) = delete;
+  ~LimitedWork() { backend_.limit_work(kAnyWork); }
+
+ private:
+  Backend& backend_;
+};
 
 // Calls `work` and returns its result. If it throws, `side` is the one at fault.
 template <class Work>
@@ -244,6 +257,7 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
   all.insert(all.end(), inputs.begin(), inputs.end());
   seed_generators(derive_seed(request_.seed, Purpose::kForward));
   backend_.seed_launches(derive_seed(request_.seed, Purpose::kLaunches));
+  const LimitedWork limited(backend_, most_work(reference_.task().forward));
   if (inputs_after) *inputs_after = all;
   if (derived_before) *derived_before = guards.copy(derived);
   return candidate_.forward().run(std::move(all), ReplayOptions::candidate(guards, fill, ablation));
@@ -454,7 +468,6 @@ TrialReport Trials::attempt(const TrialRequest& request, LoadedTask& reference,
   };
   backend_.reset_peak_bytes();
   backend_.open_guards(!request.guards);
-  backend_.limit_work(most_work(reference.task().forward));
   try {
     on_behalf_of(Side::kCandidate, report, [&] { check_adopted(reference, candidate); });
     OneTrial(backend_, cache_, request, reference, candidate, report, not_overwritten).run();
