@@ -27,8 +27,8 @@ from memory import Fault
 from turns import Turns
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
-# Of a grid, at most. Instances of different parts see each other's stores, or do not, as it comes;
-# those of one part read before any of them has stored.
+# Of a grid; of a smaller one, some number up to it. Instances of different parts see each other's
+# stores, or do not, as it comes; those of one part read before any of them has stored.
 PARTS = 3
 
 
@@ -86,7 +86,8 @@ class Machine:
         self.memory.watched = self.may_wait
         before = self.memory.copy() if self.may_wait else None
         try:
-            for part in np.array_split(order, self.chance.integers(1, PARTS + 1)):
+            parts = PARTS if total > PARTS else self.chance.integers(1, PARTS + 1)
+            for part in np.array_split(order, parts):
                 for start in range(0, len(part), self.batch):
                     run(part[start:start + self.batch])
         except _Waits:

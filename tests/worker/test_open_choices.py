@@ -46,7 +46,7 @@ def test_updates_by_a_load_and_a_store_are_lost(grid):
         x = whole(1)
         launch(body, [grid], {"x": x}, seed=seed)
         found.add(x.item())
-    assert len(found) > 1
+    assert min(found) < grid
 
 
 def test_every_program_adds_though_all_add_the_same():
