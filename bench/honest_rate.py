@@ -54,7 +54,7 @@ def main():
         print("seed %d: %s" % (seed, dict(outcomes)), flush=True)
         count = outcomes["accepted"] + outcomes["rejected"]
         args.out.write_text(json.dumps({
-            "command": "bench/honest_rate.py --seeds %d" % args.seeds, "backend": args.backend,
+            "command": "bench/honest_rate.py --seeds %d" % (seed - args.first + 1), "backend": args.backend,
             "commit": args.commit, "seeds": seed - args.first + 1, "outcomes": outcomes,
             "rate": outcomes["rejected"] / max(1, count), "rejections": rejections}, indent=1) + "\n")
     for row in rejections:

@@ -97,7 +97,7 @@ void print_verdict(const Verdict& verdict, bool run_file) {
   print_other_modes_and_throttling(verdict);
   if (run_file) print_file(verdict);
   if (verdict.environment.value("backend", "") == "cpu") {
-    std::printf("  judged without a GPU: races would not show, nothing is timed\n");
+    std::printf("  judged without a GPU: nothing is timed\n");
   }
   if (verdict.degenerate) {
     std::printf(
