@@ -61,6 +61,6 @@ def divide(x, y):
 FAST = {
     "expf": lambda x: ex2(x * _LOG2_E), "exp10f": lambda x: ex2(x * _LOG2_10),
     "logf": lambda x: lg2(x) * _LN_2, "log2f": lg2, "log10f": lambda x: lg2(x) * _LOG10_2,
-    "sinf": sin, "cosf": cos, "tanf": lambda x: sin(x) / cos(x), "tanhf": tanh,
-    "powf": lambda x, y: ex2(y * lg2(x)), "fdividef": divide, "dividef": divide,
+    "sinf": sin, "cosf": cos, "tanf": lambda x: sin(x) / cos(x),
+    "powf": lambda x, y: ex2(y * lg2(x)), "fdividef": divide,
 }

@@ -2,8 +2,8 @@
 
 A promise lets the compiler join accesses to vectors, of 16 bytes at most. Triton's own tutorials promise
 more than that of rows that wrap around. So a promise is held to what such a vector takes, and no further.
-A promise that reaches no address or mask joins nothing, and none survives a product with a stride but
-that of one number's divisor.
+A promise that reaches no address or mask joins nothing. A product with a stride ends each promise but
+that of a single number's divisor.
 
 The hints are those of Triton's AxisInfo: of each dimension, `contiguity` neighbours count up by one, the
 first of them is a multiple of `divisibility`, and `constancy` neighbours are equal.
@@ -81,7 +81,7 @@ def _behind(names, made, kinds):
 
 
 def vector(operations):
-    """How many elements of a kernel's narrowest memory a vector holds."""
+    """How many elements of a kernel's narrowest load a vector holds."""
     sizes = [np.dtype(elements.MEMORY.get(kind.element, np.int64)).itemsize
              for op in operations if op.kind == "tt.load" for kind in op.types]
     return VECTOR_BYTES // min(sizes, default=1)

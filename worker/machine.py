@@ -6,7 +6,7 @@ one runs what the compiler would lower, a hundred times faster.
 Every value is an array whose first dimension counts program instances (1 when all agree). Where the
 instances part ways (branches, loops of different length) each side runs on those that take it. The
 instances of a batch run in lock step, so they see each other's stores only between operations. A
-kernel that takes turns through atomics runs one instance at a time.
+kernel that uses what its atomics return runs one instance at a time.
 
 What a device leaves open is decided by a seed, so that a kernel that relies on it fails at some seed:
 the order of instances, and what has no value (undefined()). Every access to memory is checked
@@ -17,6 +17,7 @@ import re
 
 import numpy as np
 
+import accesses
 import elements
 import hints
 import ptx
@@ -27,8 +28,9 @@ from memory import Fault
 from turns import Turns
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
-# Of a grid; of a smaller one, some number up to it. Instances of different parts see each other's
-# stores, or do not, as it comes; those of one part read before any of them has stored.
+# A grid runs in so many parts, and one of no more instances in any number of parts up to it. Instances
+# of different parts see each other's stores, or do not, as it comes. Those of one part read before any
+# of them has stored.
 PARTS = 3
 
 
@@ -52,10 +54,10 @@ class Machine:
             self.used.update(operation.operands)
             self.used.update(v for _, values in operation.successors for v in values)
         largest = max([1] + [kind.size for op in operations for kind in op.types])
-        takes_turns = any(op.kind == "tt.atomic_cas"
+        uses_old_values = any(op.kind == "tt.atomic_cas"
                           or (op.kind == "tt.atomic_rmw" and op.results[0] in self.used)
                           for op in operations)
-        self.batch = 1 if takes_turns else max(1, BATCH_ELEMENTS // largest)
+        self.batch = 1 if uses_old_values else max(1, BATCH_ELEMENTS // largest)
         self.may_wait = any(op.kind == "scf.while" for op in operations)
         self.vector = hints.vector(operations)
         # By operation, because functions may have equal names.
@@ -490,83 +492,7 @@ class Machine:
             product = np.matmul(a, b)
         return [settle(product.astype(register_type(element), copy=False) + c, element)]
 
-    # -- memory -----------------------------------------------------------------------------------
-
-    def add_pointer(self, op, env):
-        pointer, offset = (env[name] for name in op.operands)
-        size = np.dtype(_memory_type(op.types[0].pointee)).itemsize
-        return [pointer + offset.astype(np.int64) * size]
-
-    def same_bits(self, op, env):
-        return [env[op.operands[0]].astype(np.int64, copy=False)]
-
-    def load(self, op, env):
-        kind = op.types[0].element
-        memory = "i64" if kind == "ptr" else kind
-        _memory_type(memory)
-        pointer = env[op.operands[0]]
-        if len(op.operands) == 1:
-            return [elements.from_memory(self.memory.load(pointer, memory), memory)]
-        mask = env[op.operands[1]]
-        if mask.all() and mask.shape[0] <= pointer.shape[0]:
-            return [elements.from_memory(self.memory.load(pointer, memory), memory)]
-        pointer, mask = np.broadcast_arrays(pointer, mask)
-        if len(op.operands) > 2:
-            result = np.empty(pointer.shape, register_type(kind))
-            result[...] = env[op.operands[2]]
-        else:
-            result = self.undefined(kind, pointer.shape)
-        chosen = pointer[mask]
-        result[mask] = elements.from_memory(self.memory.load(chosen, memory), memory)
-        return [result]
-
-    def store(self, op, env):
-        pointer, value = env[op.operands[0]], env[op.operands[1]]
-        kind = parse_pointee(op.text)
-        _memory_type(kind)
-        if len(op.operands) > 2:
-            pointer, value, mask = np.broadcast_arrays(pointer, value, env[op.operands[2]])
-            if not mask.all():
-                pointer, value = pointer[mask], value[mask]
-        else:
-            pointer, value = np.broadcast_arrays(pointer, value)
-        self.memory.store(pointer, elements.to_memory(value, kind), kind)
-
-    def atomic(self, op, env):
-        how = op.attribute(r"atomic_rmw (\w+)")
-        kind = op.types[0].element
-        values = [env[name] for name in op.operands]
-        mask = values[2] if len(values) > 2 else np.True_
-        # Every instance adds, also where all of them add the same to the same element.
-        each = np.empty((env.count, *(1,) * (np.ndim(values[0]) - 1)), np.bool_)
-        pointer, value, mask, _ = np.broadcast_arrays(values[0], values[1], mask, each)
-        raw = elements.to_memory(value, kind)
-        unordered = _ATOMICS.get(how)
-        unsigned = how in ("umax", "umin")
-        if op.results[0] not in self.used and unordered is not None and kind != "bf16" \
-                and not unsigned:
-            self.memory.update(unordered, pointer[mask], raw[mask], kind)
-            return [np.zeros(pointer.shape, register_type(kind))]
-        old = self.undefined(kind, pointer.shape)
-        for position in zip(*np.nonzero(mask)):
-            place = pointer[position][None]
-            before = elements.from_memory(self.memory.load(place, kind), kind)
-            old[position] = before[0]
-            after = _modify(how, before, value[position][None])
-            self.memory.store(place, elements.to_memory(after, kind), kind)
-        return [old]
-
-    def compare_and_swap(self, op, env):
-        kind = op.types[0].element
-        pointer, expected, value = np.broadcast_arrays(*(env[name] for name in op.operands))
-        old = np.zeros(pointer.shape, register_type(kind))
-        for position in np.ndindex(pointer.shape):
-            place = pointer[position][None]
-            before = elements.from_memory(self.memory.load(place, kind), kind)
-            old[position] = before[0]
-            if before[0] == expected[position]:
-                self.memory.store(place, elements.to_memory(value[position][None], kind), kind)
-        return [old]
+    # -- what the source says of itself ---------------------------------------------------------------
 
     def assume(self, op, env):
         if self.promises and not env[op.operands[0]].all():
@@ -590,18 +516,6 @@ def _unescaped(text):
     """A string of MLIR: "\\0A" is a new line."""
     return re.sub(r"\\([0-9A-Fa-f]{2}|.)", lambda found: chr(int(found[1], 16)) if len(found[1]) == 2
                   else found[1], text)
-
-
-def _memory_type(element):
-    if element not in elements.MEMORY:
-        raise unsupported("memory of type %s" % element)
-    return elements.MEMORY[element]
-
-
-def parse_pointee(text):
-    """The element type that a store writes: of the pointer type at the end of its text."""
-    found = re.findall(r"!tt\.ptr<(!?[\w.]+)", text)
-    return found[-1] if found and not found[-1].startswith("!") else "i64"
 
 
 def _number(literal, element):
@@ -628,20 +542,8 @@ def _direct(block, table):
     return table.get(op.kind)
 
 
-def _modify(how, old, value):
-    if how in ("exch",):
-        return value
-    if how in ("umax", "umin"):
-        a, b = elements.unsigned(old), elements.unsigned(value)
-        return (np.maximum if how == "umax" else np.minimum)(a, b).view(old.dtype)
-    return _ATOMICS[how](old, value)
-
-
 # What floats that have no value may hold: NaN, which maxima pass over, and numbers of either sign.
 _FILLERS = {"nan": np.nan, "large": 3e4, "negative": -3e4}
-_ATOMICS = {"fadd": np.add, "add": np.add, "max": np.maximum, "min": np.minimum,
-            "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-            "umax": np.maximum, "umin": np.minimum}
 _REDUCTIONS = {"arith.addf": np.add, "arith.addi": np.add, "arith.mulf": np.multiply,
                "arith.muli": np.multiply, "arith.maxnumf": np.fmax, "arith.minnumf": np.fmin,
                "arith.maximumf": np.maximum, "arith.minimumf": np.minimum,
@@ -666,12 +568,12 @@ _HANDLERS = {
     "tt.reshape": Machine.reshape, "tt.trans": Machine.transpose, "tt.join": Machine.join,
     "tt.cat": Machine.concatenate, "tt.split": Machine.split, "tt.gather": Machine.gather,
     "tt.histogram": Machine.histogram, "tt.reduce": Machine.reduce, "tt.scan": Machine.scan,
-    "tt.dot": Machine.dot, "tt.addptr": Machine.add_pointer, "tt.load": Machine.load,
-    "tt.store": Machine.store, "tt.atomic_rmw": Machine.atomic,
-    "tt.atomic_cas": Machine.compare_and_swap, "tt.clampf": Machine.clamp,
+    "tt.dot": Machine.dot, "tt.addptr": accesses.add_pointer, "tt.load": accesses.load,
+    "tt.store": accesses.store, "tt.atomic_rmw": accesses.atomic,
+    "tt.atomic_cas": accesses.compare_and_swap, "tt.clampf": Machine.clamp,
     "tt.extern_elementwise": Machine.extern,
     "tt.elementwise_inline_asm": Machine.assembly, "tt.fp_to_fp": Machine.convert_float,
-    "tt.ptr_to_int": Machine.same_bits, "tt.int_to_ptr": Machine.same_bits,
+    "tt.ptr_to_int": accesses.same_bits, "tt.int_to_ptr": accesses.same_bits,
     "tt.print": Machine.nothing, "tt.assert": Machine.nothing,
     "llvm.intr.assume": Machine.assume,
     "gpu.barrier": Machine.nothing, "ttg.barrier": Machine.nothing,  # by triton's version

@@ -9,6 +9,7 @@ import pytest
 import torch
 from interpreting import launch, machine
 from memory import Fault, OutOfBounds
+from triton.language.extra.cuda import libdevice
 
 SEEDS = range(8)
 
@@ -320,12 +321,19 @@ def test_rounding_to_integers_takes_the_even_one():
     assert by_library("llround", [0.5, 1.5, -2.5, 3.7], torch.int64).tolist() == [1, 2, -3, 4]
 
 
-def test_a_fast_quotient_is_known():
-    x = torch.tensor([3.0, -1.0, 5.0, 2.0])
-    y = torch.zeros(4)
-    launch("i = tl.arange(0, 4)\nv = tl.load(x + i)\ntl.store(y + i, libdevice.fast_dividef(v, v * 0 + 2.0))",
-           [1], {"x": x, "y": y})
-    assert y.tolist() == [1.5, -0.5, 2.5, 1.0]
+# What each fast function of the installed libdevice is, of x and 2.
+FAST = {"fast_dividef": lambda x: x / 2, "fast_powf": lambda x: x * x, "fast_expf": np.exp,
+        "fast_exp10f": lambda x: 10**x, "fast_logf": np.log, "fast_log2f": np.log2, "fast_log10f": np.log10,
+        "fast_sinf": np.sin, "fast_cosf": np.cos, "fast_tanf": np.tan}
+
+
+@pytest.mark.parametrize("name", sorted(name for name in dir(libdevice) if name.startswith("fast_")))
+def test_every_fast_function_is_known(name):
+    x, y = torch.tensor([0.25, 0.5, 1.25, 3.0]), torch.zeros(4)
+    second = ", v * 0 + 2.0" if name in ("fast_dividef", "fast_powf") else ""
+    launch("i = tl.arange(0, 4)\nv = tl.load(x + i)\ntl.store(y + i, libdevice.%s(v%s))" % (name, second), [1],
+           {"x": x, "y": y})
+    np.testing.assert_allclose(y.numpy(), FAST[name](x.double().numpy()), rtol=1e-5)
 
 
 @pytest.mark.parametrize("function, exact, x", [

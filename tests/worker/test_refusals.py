@@ -325,3 +325,22 @@ def test_a_message_has_no_stack_of_pytorchs(client, tools):
 def test_unknown_job(client):
     reply, _ = client.run({"kind": "dance"})
     assert reply["status"] == "refused"
+
+
+def test_a_call_of_too_many_steps_is_refused_by_count(monkeypatch):
+    """Four steps are allowed here: an allocation, and three launches."""
+    import launches
+    import recorder
+    from recording import PROFILE, operator_table
+    from refusal import Refused
+    monkeypatch.setattr(launches, "MOST_STEPS", 4)
+
+    def record(count):
+        source = KERNEL % ("for _ in range(%d): kernel[(1,)](x, y, 32, BLOCK=32)" % count)
+        return recorder.record({"kind": "record", "source": source, "file": "model.py", "class": "Model",
+                                "profile": PROFILE, "operators": operator_table(), "init_inputs": False})
+
+    assert len(record(3)["task"]["forward"]["steps"]) == 4
+    with pytest.raises(Refused) as refused:
+        record(4)
+    assert refused.value.code == "work"
