@@ -36,6 +36,11 @@ bool is_constant(const Step& step) {
   return call && call->op == kConstant;
 }
 
+const ArgList* numbers_of(const AtenCall& call) {
+  const Arg* data = call.op == kConstant ? call.find("data") : nullptr;
+  return data ? std::get_if<ArgList>(&data->v) : nullptr;
+}
+
 bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names) {
   return std::ranges::any_of(names, [&](std::string_view name) {
     return op.starts_with("aten." + std::string(name) + ".");

@@ -13,6 +13,8 @@ namespace kw {
 // The operator that makes a tensor of numbers that stand in the program.
 inline constexpr const char* kConstant = "kernelwright.constant.default";
 bool is_constant(const Step& step);
+// Returns the numbers of such a step; null for another one.
+const ArgList* numbers_of(const AtenCall& call);
 
 // Returns whether `op` is an overload of one of these ATen operators.
 bool is_one_of(std::string_view op, std::initializer_list<std::string_view> names);

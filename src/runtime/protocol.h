@@ -28,8 +28,8 @@ namespace kw {
 enum class SourceChange;  // program/inputs/sources.h
 
 // How the inputs of a trial are changed. Only floating tensors change, and masks where a line says
-// so. The last four change whole numbers and flags alone, before other inputs are made of them
-// (program/inputs/sources.h).
+// so. Those of source_change() change whole numbers and flags alone, before other inputs are made
+// of them (program/inputs/sources.h).
 enum class Variation {
   kPlain,
   kScaleDown,

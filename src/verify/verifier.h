@@ -118,9 +118,9 @@ class Verifier {
                       const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
   bool check_correct(const Reference& reference, int candidate_id, const VerifyOptions& options,
                      Verdict& verdict, std::vector<int>& idle);
-  // Of an accepted candidate whose forward takes plain numbers: records both files with other ones,
-  // and tries them once more (other_numbers.cc). A candidate that is wrong there is rejected.
-  // Nothing is said if the reference, or the candidate, cannot be built with other numbers.
+  // If forward takes plain numbers, records both files of an accepted candidate with other ones,
+  // and tries them once more (other_numbers.cc). A candidate that is wrong there is rejected. One
+  // that cannot be built with other numbers, or whose reference cannot, stays accepted.
   void check_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);
   bool check_time(const Reference& reference, int candidate_id, const VerifyOptions& options,

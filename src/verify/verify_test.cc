@@ -306,7 +306,7 @@ TEST(Coverage, AnotherAssociationIsNoWorkOfAKernel) {
   EXPECT_EQ(coverage(two_products(), candidate).share, 0);
 }
 
-// Of (x a) b, PyTorch computes x a as the reference does. What is left is x (a b) at least.
+// PyTorch computes x a of (x a) b as the reference does. What is left is x (a b) at least.
 TEST(Coverage, WhatTheReferenceHasTooIsNotSimplified) {
   Task candidate = two_products();
   candidate.kernels = {one_in_one_out()};

@@ -65,6 +65,19 @@ class InterpretedBuffer {
 
 // The jobs of the worker.
 class Interpreter {
+  // Returns what `read` takes of the reply.
+  template <class Read>
+  auto run(Job job, const Kernel& kernel, const Read& read) {
+    job.deadline = deadline_;
+    const JobResult result = pool_.run(std::move(job));
+    if (!result.ok()) raise(result, kernel.name);
+    try {
+      return read(JsonReader(result.reply.json, "reply"));
+    } catch (const InputError& error) {
+      throw NotJudged(kernel.name + " in the interpreter: " + error.what());
+    }
+  }
+
  public:
   Interpreter(WorkerPool& pool, std::chrono::milliseconds deadline)
       : pool_(pool), deadline_(deadline) {}
@@ -72,32 +85,17 @@ class Interpreter {
   // Returns a kernel's TTIR. Only this job runs the kernel's Python.
   std::string lower(const Kernel& kernel) {
     const Json request = {{"kind", "lower"}, {"slice", kernel.source}, {"kernel", to_json(kernel)}};
-    const JobResult result = run({{request}, {}}, kernel);
-    try {
-      return JsonReader(result.reply.json, "reply").at("ttir").string();
-    } catch (const InputError& error) {
-      throw NotJudged(kernel.name + " in the interpreter: " + error.what());
-    }
+    return run({{request}, {}}, kernel,
+               [](const JsonReader& reply) -> std::string { return reply.at("ttir").string(); });
   }
   // Returns how much the launch did.
   double launch(const Kernel& kernel, Json request, std::vector<int> buffers) {
     request.update({{"kind", "interpret"}, {"stay", true}, {"kernel", to_json(kernel)}});
-    const JobResult result = run({{std::move(request)}, std::move(buffers)}, kernel);
-    try {
-      return JsonReader(result.reply.json, "reply").at("work").number();
-    } catch (const InputError& error) {
-      throw NotJudged(kernel.name + " in the interpreter: " + error.what());
-    }
+    return run({{std::move(request)}, std::move(buffers)}, kernel,
+               [](const JsonReader& reply) { return reply.at("work").number(); });
   }
 
  private:
-  JobResult run(Job job, const Kernel& kernel) {
-    job.deadline = deadline_;
-    JobResult result = pool_.run(std::move(job));
-    if (!result.ok()) raise(result, kernel.name);
-    return result;
-  }
-
   WorkerPool& pool_;
   const std::chrono::milliseconds deadline_;
 };

@@ -20,7 +20,8 @@ bool is_finite(const at::Tensor& tensor) { return tensor.isfinite().all().item<b
 
 std::vector<at::Tensor> copies_on_cpu(const std::vector<at::Tensor>& tensors) {
   std::vector<at::Tensor> out;
-  for (const at::Tensor& tensor : tensors) out.push_back(tensor.to(at::kCPU).clone());
+  for (const at::Tensor& tensor : tensors)
+    out.push_back(tensor.to(at::kCPU, tensor.scalar_type(), false, true));
   return out;
 }
 

@@ -54,8 +54,8 @@ class Before {
   Before(const Task& task, const Threshold& threshold, const std::vector<at::Tensor>& state,
          const std::vector<at::Tensor>& inputs, uint64_t seed)
       : threshold_(threshold),
-        state_(state),
-        inputs_(inputs),
+        state_(copies_on_cpu(state)),
+        inputs_(copies_on_cpu(inputs)),
         seed_(derive_seed(seed, Purpose::kForward)),
         derive_(task.derive, task.kernels, nullptr, at::kCPU),
         steps_(until(task.forward, threshold), task.kernels, nullptr, at::kCPU) {}
@@ -72,8 +72,7 @@ class Before {
 
  private:
   const Threshold& threshold_;
-  const std::vector<at::Tensor>& state_;
-  const std::vector<at::Tensor>& inputs_;
+  const std::vector<at::Tensor> state_, inputs_;
   const uint64_t seed_;
   Replay derive_, steps_;
 };
@@ -120,13 +119,14 @@ Scaling CrossedInputs::search(const Threshold& threshold, const std::vector<at::
   const Sides drawn = before.sides({});
   if (drawn.all > 1 && drawn.crossed()) throw ReplayError("its draws cross the threshold");
   const bool from_below = drawn.below >= drawn.above;
-  double left = kFlops - program_cost(until(task_.forward, threshold)).flops;
+  const double flops = program_cost(until(task_.forward, threshold)).flops;
+  double left = kFlops - flops;
   for (Scaling tried : candidates(task_, threshold)) {
     for (const double sign : {1.0, -1.0}) {
       tried.factor = sign;
       for (int i = 0; i < kFactors && left > 0; ++i) {
         tried.factor *= kStep;
-        left -= program_cost(until(task_.forward, threshold)).flops;
+        left -= flops;
         const Sides found = before.sides(tried);
         if (!found.finite) break;
         if ((from_below ? found.above : found.below) >= found.part()) return tried;

@@ -246,12 +246,11 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const Ablation& ablation,
                                        std::vector<at::Tensor>* inputs_after,
                                        std::vector<at::Tensor>* derived_before) {
-  const Unwritten fill = request_.unwritten;
   // Steps are numbered by program, so a single launch and a part concern forward alone.
   const Ablation of_derive{.all_launches = ablation.all_launches, .unwritten = ablation.unwritten};
   std::vector<at::Tensor> all = guards.copy(draw.state);
   const auto derived =
-      candidate_.draw_derived(all, ReplayOptions::candidate(guards, fill, of_derive));
+      candidate_.draw_derived(all, ReplayOptions::candidate(guards, request_.unwritten, of_derive));
   const std::vector<at::Tensor> inputs = guards.copy(inputs_for(ablation.part, draw));
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
@@ -260,7 +259,8 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
   const LimitedWork limited(backend_, most_work(reference_.task().forward));
   if (inputs_after) *inputs_after = all;
   if (derived_before) *derived_before = guards.copy(derived);
-  return candidate_.forward().run(std::move(all), ReplayOptions::candidate(guards, fill, ablation));
+  return candidate_.forward().run(std::move(all),
+                                  ReplayOptions::candidate(guards, request_.unwritten, ablation));
 }
 
 void OneTrial::run_candidate(const Draw& draw) {

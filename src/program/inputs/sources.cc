@@ -11,15 +11,9 @@
 namespace kw {
 namespace {
 
-// Returns the numbers of a step that has them in the text.
-const ArgList* data_of(const AtenCall& call) {
-  const Arg* data = call.op == kConstant ? call.find("data") : nullptr;
-  return data ? std::get_if<ArgList>(&data->v) : nullptr;
-}
-
 bool has_equal_numbers(const AtenCall& call) {
   if (is_one_of(call.op, {"zeros", "ones", "full"})) return true;
-  const ArgList* data = data_of(call);
+  const ArgList* data = numbers_of(call);
   return data && !data->empty() &&
          std::ranges::all_of(*data, [&](const Arg& item) { return item == data->front(); });
 }
@@ -34,7 +28,7 @@ bool is_in_order(const ArgList& data) {
 bool has_an_order_to_change(const AtenCall& call) {
   if (is_one_of(call.op, {"randperm"})) return true;
   if (is_one_of(call.op, {"arange"})) return !call.find("step");
-  const ArgList* data = data_of(call);
+  const ArgList* data = numbers_of(call);
   return data && !is_in_order(*data);
 }
 
@@ -132,7 +126,7 @@ std::vector<int64_t> named_integers(const Program& forward) {
     add(other);
     if (!other || !other->is_value()) continue;
     const AtenCall* maker = maker_of(forward, behind_views(forward, other->value()));
-    const ArgList* data = maker ? data_of(*maker) : nullptr;
+    const ArgList* data = maker ? numbers_of(*maker) : nullptr;
     for (size_t i = 0; data && i < data->size(); ++i) add(&(*data)[i]);
   }
   return {out.begin(), out.end()};

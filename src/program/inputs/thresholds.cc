@@ -57,15 +57,13 @@ std::optional<double> number_of(const Program& program, const Arg& arg) {
   if (!arg.is_value()) return std::nullopt;
   const AtenCall* maker = maker_of(program, behind_views(program, arg.value()));
   if (!maker) return std::nullopt;
-  const bool fills = is_one_of(maker->op, {"full", "full_like", "new_full", "scalar_tensor"});
-  const Arg* data = fills ? maker->find(maker->find("fill_value") ? "fill_value" : "s")
-                    : maker->op == kConstant ? maker->find("data")
-                                             : nullptr;
-  if (!data) return std::nullopt;
-  if (const auto* list = std::get_if<ArgList>(&data->v)) {
+  if (const ArgList* list = numbers_of(*maker)) {
     return list->size() == 1 ? number_of(program, list->front()) : std::nullopt;
   }
-  return data->is_value() ? std::nullopt : number_of(program, *data);
+  if (!is_one_of(maker->op, {"full", "full_like", "new_full", "scalar_tensor"}))
+    return std::nullopt;
+  const Arg* filled = maker->find(is_one_of(maker->op, {"scalar_tensor"}) ? "s" : "fill_value");
+  return filled && !filled->is_value() ? number_of(program, *filled) : std::nullopt;
 }
 
 }  // namespace

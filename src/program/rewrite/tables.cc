@@ -14,9 +14,8 @@ namespace {
 
 // Whether a tensor made from nothing has equal elements. torch.empty counts as such.
 bool makes_equal_numbers(const AtenCall& call) {
-  if (call.op == kConstant) {
-    const auto& data = std::get<ArgList>(call.find("data")->v);
-    return std::ranges::all_of(data, [&](const Arg& item) { return item == data.front(); });
+  if (const ArgList* data = numbers_of(call)) {
+    return std::ranges::all_of(*data, [&](const Arg& item) { return item == data->front(); });
   }
   return is_one_of(call.op, {"empty", "zeros", "ones", "full", "scalar_tensor", "empty_like",
                              "zeros_like", "ones_like", "full_like", "new_empty", "new_zeros",
