@@ -39,6 +39,18 @@ def test_a_race_between_two_programs_shows_at_any_distance(distance):
     assert wrong >= len(SEEDS) // 2
 
 
+@pytest.mark.parametrize("first", [0, 1, 2**63])
+def test_seeds_in_a_row_show_each_order_of_two_programs(first):
+    """Both read before either has stored; the first one stores before the second reads; and vice versa."""
+    body = "p = tl.program_id(0)\nv = tl.load(x)\ntl.store(y + p, v)\ntl.store(x, v + 1)"
+    found = []
+    for seed in range(first, first + 3):
+        x, y = whole(1), whole(2)
+        launch(body, [2], {"x": x, "y": y}, seed=[seed, 5])
+        found.append(tuple(y.tolist()))
+    assert sorted(found) == [(0, 0), (0, 1), (1, 0)]
+
+
 @pytest.mark.parametrize("grid", [2, 3, 64])
 def test_updates_by_a_load_and_a_store_are_lost(grid):
     body = "tl.store(x, tl.load(x) + 1)"

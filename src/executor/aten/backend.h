@@ -85,7 +85,7 @@ class Backend {
   // backends that refuse both at once use it.
   virtual void open_guards(bool /*open*/) {}
   // Decides what a device leaves open, such as the order of a launch's programs, as far as the
-  // backend can.
+  // backend can. Seeds in a row give small grids each order in turn.
   virtual void seed_launches(uint64_t /*seed*/) {}
   // Limits what the launches from now on may do together, in operations on elements. Backends that
   // cannot count ignore it. kAnyWork is no limit.

@@ -7,16 +7,7 @@
 
 namespace kw::exec {
 
-enum class Purpose {
-  kInit,
-  kInputs,
-  kForward,
-  kVariation,
-  kStale,
-  kConstants,
-  kSources,
-  kLaunches
-};
+enum class Purpose { kInit, kInputs, kForward, kVariation, kStale, kConstants, kSources };
 uint64_t derive_seed(uint64_t seed, Purpose purpose);
 // Seeds the generators of the CPU and the device.
 void seed_generators(uint64_t seed);

@@ -255,7 +255,7 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
   all.insert(all.end(), derived.begin(), derived.end());
   all.insert(all.end(), inputs.begin(), inputs.end());
   seed_generators(derive_seed(request_.seed, Purpose::kForward));
-  backend_.seed_launches(derive_seed(request_.seed, Purpose::kLaunches));
+  backend_.seed_launches(request_.seed);
   const LimitedWork limited(backend_, most_work(reference_.task().forward));
   if (inputs_after) *inputs_after = all;
   if (derived_before) *derived_before = guards.copy(derived);
