@@ -19,6 +19,7 @@ struct SelftestFlags {
   std::string family;
   int trials = 0, part = 1, parts = 1;
   bool json = false, verbose = false;
+  double sanitize = 0;
   std::optional<uint64_t> seed;
   MachineFlags machine;
 };
@@ -72,8 +73,12 @@ int run_selftest(const SelftestFlags& flags) {
   std::erase_if(cases, [&](const CorpusCase& test) {
     return !flags.family.empty() && test.family != flags.family;
   });
-  Machine machine(flags.machine, {});
+  const SessionConfig config = flags.machine.session_config({});
+  const auto sanitizer = sanitizer_for(flags.sanitize, config.executor);
+  Session machine(config);
   VerifyOptions options;
+  options.sanitizer = sanitizer.get();
+  options.sanitized_share = flags.sanitize;
   options.trials = flags.trials;
   options.seed = seed_or_secret(flags.seed);
   machine.executor.hello();
@@ -124,6 +129,7 @@ Command add_selftest(CLI::App& app) {
   app.add_option("--parts", flags->parts, "parts that run apart")->check(CLI::PositiveNumber);
   add_trials_flag(app, flags->trials);
   add_judging_seed_flag(app, flags->seed);
+  add_sanitize_flag(app, flags->sanitize);
   app.add_flag("--verbose", flags->verbose, "a line for each case");
   app.add_flag("--json", flags->json, "print one line of JSON for each case");
   flags->machine.add_to(app);

@@ -86,6 +86,8 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
       if (!request->folder.empty()) folders.insert(package_root(request->folder).string());
     }
   }
+  const auto sanitizer = sanitizer_for(options.sanitized_share, config.executor);
+  options.sanitizer = sanitizer.get();
   config.workers.visible.assign(folders.begin(), folders.end());
 
   Session session(config);
@@ -112,6 +114,12 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
   const RecordedAgain& again = results.recorded_again();
   if (again.count > 0) {
     std::printf("%7zu exports recorded again, %zu equal\n", again.count, again.equal);
+  }
+  if (const Sanitized& sanitized = results.sanitized(); sanitized.count > 0) {
+    std::printf(
+        "%7zu run under compute-sanitizer, %zu with findings%s\n", sanitized.count, sanitized.found,
+        sanitized.failed ? (", " + std::to_string(sanitized.failed) + " not to their end").c_str()
+                         : "");
   }
   std::printf("%s\n", out.c_str());
   if (again.equal < again.count) {

@@ -32,7 +32,7 @@ struct VerifyFlags {
   std::string tolerance = "calibrated", coverage = "hybrid";
   int trials = 0, trial_timeout = 300, record_timeout = 60, file_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
-  double record_again = 0.02;
+  double record_again = 0.02, sanitize = 0;
   bool json = false, no_time = false, no_baseline = false, run_file = false;
   std::optional<uint64_t> seed;
   double width = -1;  // not given
@@ -65,6 +65,21 @@ void print_file(const Verdict& verdict) {
   std::printf("  in plain Python the file %s%s\n", does, verdict.file_reason.c_str());
 }
 
+// What compute-sanitizer said of an accepted candidate.
+void print_sanitizer(const Json& report) {
+  if (report.contains("fault")) {
+    std::printf("  compute-sanitizer did not run to its end: %s\n",
+                report["fault"].get<std::string>().c_str());
+  } else {
+    std::printf("  compute-sanitizer found no access out of bounds (%.1f s)\n",
+                report["seconds"].get<double>());
+  }
+  if (const std::string noted = findings_text(report["noted"]); !noted.empty()) {
+    std::printf("  warning: it reads what nobody has written, to no effect in any trial (%s)\n",
+                noted.c_str());
+  }
+}
+
 void print_verdict(const Verdict& verdict, bool run_file) {
   std::printf("%s", std::string(outcome_name(verdict.outcome)).c_str());
   if (verdict.rejected_at) {
@@ -95,6 +110,7 @@ void print_verdict(const Verdict& verdict, bool run_file) {
                 speedup_text(*verdict.speedup_compile).c_str());
   }
   print_other_modes_and_throttling(verdict);
+  if (const Json* report = sanitizer_evidence(verdict)) print_sanitizer(*report);
   if (run_file) print_file(verdict);
   if (verdict.environment.value("backend", "") == "cpu") {
     std::printf("  judged without a GPU: nothing is timed\n");
@@ -136,6 +152,7 @@ VerifyOptions options_of(const VerifyFlags& flags) {
   options.seed = seed_or_secret(flags.seed);
   options.width = flags.width;
   options.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
+  options.sanitized_share = flags.sanitize;
   options.run_file = flags.run_file;
   options.file_deadline = std::chrono::seconds(flags.file_timeout);
   return options;
@@ -152,6 +169,7 @@ std::string settings_of(const VerifyFlags& flags) {
               {"time", !flags.no_time},
               {"seed", flags.seed ? Json(*flags.seed) : Json()}};
   if (flags.run_file) out["run_file"] = true;
+  if (flags.sanitize > 0) out["sanitize"] = flags.sanitize;
   return out.dump();
 }
 
@@ -218,7 +236,10 @@ int run_verify(const VerifyFlags& flags) {
   }
   std::vector<std::string> files = flags.candidates;
   files.push_back(flags.model);
-  Machine machine(flags.machine, files);
+  const SessionConfig config = flags.machine.session_config(files);
+  const auto sanitizer = sanitizer_for(flags.sanitize, config.executor);
+  options.sanitizer = sanitizer.get();
+  Session machine(config);
   Verifier verifier(machine.pool, machine.executor, machine.profile);
   const RecordRequest reference_request = verifier.without_candidate(
       request_for_file(flags.model, flags.cls, flags.machine.set, machine.profile),
@@ -322,6 +343,7 @@ Command add_verify(CLI::App& app) {
                  "which has to give what was judged")
       ->check(real_number(0, 1))
       ->capture_default_str();
+  add_sanitize_flag(app, flags->sanitize);
   app.add_flag("--no-time", flags->no_time, "judge only");
   auto* baseline =
       app.add_option("--baseline", flags->baselines,

@@ -1,8 +1,10 @@
 // kernelwright-executor --socket FD --backend cpu|cuda [--python PATH] [--worker-dir DIR]
 //                       [--guard PATH] [--zygote FD] [--no-sandbox] [--wall-clock] [--sharers N]
+//                       [--no-loading-ahead]
 //
 // --zygote: with --backend cpu, the control socket of a worker's zygote that interprets kernels.
 // --wall-clock: with --backend cpu, answers requests for times by the host's clock (tests).
+// --no-loading-ahead: libraries are loaded when a request needs them.
 // --sharers: so many executors share the device's memory.
 //
 // The executor owns one device, or its part of one. It answers requests on an inherited stream
@@ -29,7 +31,7 @@ struct Options {
   int socket = -1;
   std::string backend = "cpu";
   CpuBackendConfig cpu;
-  bool wall_clock = false;
+  bool wall_clock = false, loads_ahead = true;
   int sharers = 1;
 };
 
@@ -40,6 +42,10 @@ Options parse(int argc, char** argv) {
     const std::string flag = argv[i];
     if (flag == "--no-sandbox") {
       options.cpu.worker.sandbox = false;
+      continue;
+    }
+    if (flag == "--no-loading-ahead") {
+      options.loads_ahead = false;
       continue;
     }
     if (flag == "--wall-clock") {
@@ -94,7 +100,7 @@ int run(Options options) {
     throw InputError("--backend is cpu or cuda, not \"" + options.backend + "\"");
   }
   FrameChannel channel{UniqueFd(options.socket)};
-  const int code = Server(*backend, timer).serve(channel);
+  const int code = Server(*backend, timer, options.loads_ahead).serve(channel);
   // Destructors would wait for a device that is gone.
   if (code == Server::kLostExit) std::_Exit(code);
   return code;

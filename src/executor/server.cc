@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "executor/trial/bare.h"
 #include "executor/trial/examine.h"
 #include "formats/base/error.h"
 #include "program/task_json.h"
@@ -75,6 +76,11 @@ Json Server::dispatch(const Frame& request) {
   if (kind == "examine") {
     const ExamineRequest asked = understood([&] { return examine_request_from_json(in); });
     return to_json(examine(asked, task(asked.task), backend_));
+  }
+  if (kind == "bare") {
+    const BareRequest bare = understood([&] { return bare_request_from_json(in); });
+    run_bare(bare, task(bare.reference), task(bare.candidate), backend_);
+    return done();
   }
   if (kind == "time") {
     if (!timer_) {

@@ -19,8 +19,9 @@ using Timer = std::function<TimeReport(const TimeRequest&, const std::vector<Loa
 
 class Server {
  public:
-  Server(Backend& backend, Timer timer)
-      : backend_(backend), timer_(std::move(timer)), trials_(backend) {}
+  // `loads_ahead`: whether what trials need is loaded after the first answer, not when it is used.
+  Server(Backend& backend, Timer timer, bool loads_ahead = true)
+      : backend_(backend), timer_(std::move(timer)), trials_(backend), ready_(!loads_ahead) {}
 
   // Answers one request. Sets lost() if the device is lost.
   Frame answer(const Frame& request);
@@ -43,7 +44,7 @@ class Server {
   Trials trials_;
   std::map<int, std::unique_ptr<LoadedTask>> tasks_;
   bool lost_ = false;
-  bool ready_ = false;  // after the first answer, which is a greeting
+  bool ready_;  // after the first answer, which is a greeting
 };
 
 }  // namespace kw::exec

@@ -76,6 +76,14 @@ TEST_F(ServerTest, ReleasesWhatItKeeps) {
   EXPECT_EQ(server.answer({trial, {}}).json["status"], "ok");
 }
 
+TEST_F(ServerTest, RunsACandidateForSomebodyWhoWatches) {
+  EXPECT_EQ(load(1, relu_task())["status"], "ok");
+  EXPECT_EQ(load(2, relu_task())["status"], "ok");
+  EXPECT_EQ(ask(to_json(BareRequest{1, 2, 7}))["status"], "ok");
+  EXPECT_EQ(ask(to_json(BareRequest{1, 3, 7}))["status"], "failed");
+  EXPECT_EQ(ask({{"kind", "bare"}, {"reference", 1}})["status"], "not-judged");
+}
+
 TEST_F(ServerTest, NonsenseIsAnswered) {
   for (const Json& request :
        {Json::object(), Json{{"kind", "sing"}}, Json{{"kind", 3}}, Json::array(), Json()}) {

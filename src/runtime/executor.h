@@ -30,6 +30,9 @@ class Executor {
   virtual TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline) = 0;
   virtual ExamineReport examine(const ExamineRequest& request,
                                 std::chrono::milliseconds deadline) = 0;
+  // Calls `work`, which uses the device by other means, while this executor times nothing. Requests
+  // with this first task wait for it. `work` must not call the executor.
+  virtual void beside(int task, const std::function<void()>& work) = 0;
   virtual size_t processes() const = 0;
 };
 

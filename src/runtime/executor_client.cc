@@ -263,4 +263,17 @@ ExamineReport ExecutorClient::examine(const ExamineRequest& request, millisecond
   });
 }
 
+Reply ExecutorClient::bare(const BareRequest& request, milliseconds deadline) {
+  const std::vector<int> tasks = {request.reference, request.candidate};
+  return with_room<Reply>(tasks, Kind::kTogether, [&](LastingExecutor& executor) {
+    return executor.request<Reply>(to_json(request), tasks, deadline, reply_from_json);
+  });
+}
+
+void ExecutorClient::beside(int task, const std::function<void()>& work) {
+  const size_t home = home_of({task});
+  const auto held = turn(Kind::kTogether, home);
+  call(home, {}, [&](LastingExecutor&) { work(); });
+}
+
 }  // namespace kw

@@ -55,6 +55,9 @@ class ExecutorClient : public Executor {
               const TakeReport& take) override;
   TimeReport time(const TimeRequest& request, std::chrono::milliseconds deadline) override;
   ExamineReport examine(const ExamineRequest& request, std::chrono::milliseconds deadline) override;
+  void beside(int task, const std::function<void()>& work) override;
+  // Returns whether the candidate ran to its end.
+  Reply bare(const BareRequest& request, std::chrono::milliseconds deadline);
   int restarts() const;
   size_t processes() const override { return served_.size(); }
   // Returns for how many seconds a process has been busy so far, as a mean over processes, by kind

@@ -61,15 +61,18 @@ ExecutorProcess::ExecutorProcess(const ExecutorConfig& config)
   auto [ours, theirs] = socket_pair(SOCK_STREAM);
   channel_.emplace(std::move(ours));
   ProcessSpec spec;
-  spec.argv = {config.binary, "--socket",     "3",
-               "--backend",   config.backend, "--python",
-               config.python, "--worker-dir", config.worker_dir};
+  spec.argv = config.wrapper;
+  spec.argv.insert(spec.argv.end(), {config.binary, "--socket", "3", "--backend", config.backend,
+                                     "--python", config.python, "--worker-dir", config.worker_dir});
+  spec.kill_session = !config.wrapper.empty();
   if (!config.sandbox) spec.argv.push_back("--no-sandbox");
+  if (!config.loads_ahead) spec.argv.push_back("--no-loading-ahead");
   if (config.wall_clock) spec.argv.push_back("--wall-clock");
   if (config.processes > 1) {
     spec.argv.insert(spec.argv.end(), {"--sharers", std::to_string(config.processes)});
   }
   spec.environment = own_environment();
+  spec.environment.insert(spec.environment.end(), config.variables.begin(), config.variables.end());
   if (config.gpu >= 0) show_one_gpu(spec.environment, config.gpu);
   spec.err = stderr_.write_end();
   spec.fds = {theirs.get()};
@@ -84,9 +87,11 @@ ExecutorProcess::ExecutorProcess(const ExecutorConfig& config)
   stderr_.close_write_end();
 }
 
-ExecutorProcess::~ExecutorProcess() {
+ExecutorProcess::~ExecutorProcess() { end(deadline_in(kExitPatience)); }
+
+bool ExecutorProcess::end(Deadline deadline) {
   channel_.reset();  // it ends by itself when its socket closes, and tidies up
-  process_.wait(deadline_in(kExitPatience));
+  return process_.wait(deadline).has_value();
 }
 
 void ExecutorProcess::send(const Frame& request, Deadline deadline) {

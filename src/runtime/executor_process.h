@@ -22,6 +22,11 @@ struct ExecutorConfig {
   bool sandbox = true;             // of its workers; false only by the user's explicit flag
   bool wall_clock = false;         // the cpu backend times by the host's clock: for tests
   int processes = 1;
+  // A program that is started in its place, with these arguments before the executor's. It runs the
+  // executor, and both are killed together.
+  std::vector<std::string> wrapper;
+  std::vector<std::string> variables;  // "NAME=value", added to the environment
+  bool loads_ahead = true;             // libraries that trials need, after the first answer
   int gpu = -1;  // index among the GPUs that this process may see; -1: the first
   std::chrono::milliseconds start_deadline{60000};
   std::string limit_flag;  // the user's flag that limits a request's time, for messages
@@ -55,6 +60,8 @@ class ExecutorProcess {
   Json greeting();
   // Waits until nothing is being set up. Throws as greeting() does.
   void make_ready();
+  // Closes the socket, so that the process ends. Returns false if it has not ended in time.
+  bool end(Deadline deadline);
 
  private:
   // Kills the process and throws. An empty `how` means that it had already ended.

@@ -387,6 +387,19 @@ ExamineRequest examine_request_from_json(const JsonReader& in) {
   return {id_from_json(in.at("task")), seed_from_json(in.at("seed"))};
 }
 
+Json to_json(const BareRequest& request) {
+  return {{"kind", "bare"},
+          {"reference", request.reference},
+          {"candidate", request.candidate},
+          {"seed", request.seed}};
+}
+
+BareRequest bare_request_from_json(const JsonReader& in) {
+  check_kind(in, "bare");
+  return {id_from_json(in.at("reference")), id_from_json(in.at("candidate")),
+          seed_from_json(in.at("seed"))};
+}
+
 Json to_json(const ExamineReport& report) {
   Json out = to_json(static_cast<const Reply&>(report));
   if (!report.ok()) return out;

@@ -8,6 +8,7 @@
 //   {"kind": "trial", ...TrialRequest}    -> TrialReport
 //   {"kind": "time", ...TimeRequest}      -> TimeReport
 //   {"kind": "examine", ...ExamineRequest}-> ExamineReport
+//   {"kind": "bare", ...BareRequest}      -> {"status": "ok"}: for whoever watches the run
 //
 // Every reply has a "status": "ok", "failed", "not-judged" or "died" (ReplyStatus). All but "ok"
 // have a "message". Numbers that JSON cannot hold are tagged as in task.md.
@@ -250,6 +251,13 @@ struct ExamineReport : Reply {
   int64_t peak_bytes = 0;
 };
 
+// Runs a candidate once, on inputs and state as the reference draws them, and compares nothing. Its
+// memory is as the device gives it: with no guards around buffers, and nothing in new ones.
+struct BareRequest {
+  int reference = 0, candidate = 0;  // task ids
+  uint64_t seed = 0;
+};
+
 // "status" and "message". The cause is not written: a message that ends with "out of memory" says
 // it.
 Json to_json(const Reply& reply);
@@ -264,6 +272,8 @@ Json to_json(const TimeReport& report);
 TimeReport time_report_from_json(const JsonReader& in);
 Json to_json(const ExamineRequest& request);
 ExamineRequest examine_request_from_json(const JsonReader& in);
+Json to_json(const BareRequest& request);
+BareRequest bare_request_from_json(const JsonReader& in);
 Json to_json(const ExamineReport& report);
 ExamineReport examine_report_from_json(const JsonReader& in);
 

@@ -125,6 +125,14 @@ TEST(Protocol, TrialReportsKeepEverything) {
   }
 }
 
+TEST(Protocol, BareRunsKeepEverything) {
+  const Json request = Json::parse(to_json(BareRequest{3, 5, UINT64_MAX}).dump());
+  const BareRequest back = bare_request_from_json(JsonReader(request, ""));
+  EXPECT_EQ(back.reference, 3);
+  EXPECT_EQ(back.candidate, 5);
+  EXPECT_EQ(back.seed, UINT64_MAX);
+}
+
 TEST(Protocol, ExaminationsKeepEverything) {
   const Json request = to_json(ExamineRequest{3, UINT64_MAX});
   const ExamineRequest back = examine_request_from_json(JsonReader(request, ""));
@@ -255,6 +263,7 @@ TEST(Protocol, ParsersAreStrict) {
   times.outputs_checked = {true};
   expect_strict(to_json(times), time_report_from_json);
   expect_strict(to_json(ExamineRequest{}), examine_request_from_json);
+  expect_strict(to_json(BareRequest{}), bare_request_from_json);
   ExamineReport examined;
   examined.status = ReplyStatus::kOk;
   examined.outputs = {ExaminedOutput{}};

@@ -15,6 +15,8 @@
 
 namespace kw {
 
+class Sanitizer;
+
 // torch.compile's version of a reference in one of its modes, timed beside a candidate.
 struct CompiledBaseline {
   std::string name;  // in the verdict's evidence
@@ -41,6 +43,8 @@ struct VerifyOptions {
   std::vector<CompiledBaseline> further_baselines;  // of other modes
   bool run_file = false;  // run the file of an accepted candidate, too (own_file/own_file.h)
   std::chrono::milliseconds file_deadline{60000};  // of each run of it
+  Sanitizer* sanitizer = nullptr;                  // runs a share of what is accepted; null: none
+  double sanitized_share = 1;
   double record_again = 0;  // share of a batch's accepted candidates whose export is recorded
   size_t most_configurations = kMostConfigurations;  // of an autotuned candidate that are timed
   CheckNames without;                                // checks that are left out: for selftest alone

@@ -53,6 +53,7 @@ class FakeExecutor : public Executor {
     return time_report;
   }
   ExamineReport examine(const ExamineRequest&, std::chrono::milliseconds) override { return {}; }
+  void beside(int, const std::function<void()>& work) override { work(); }
   size_t processes() const override { return 1; }
 
  private:

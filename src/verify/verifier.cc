@@ -12,6 +12,7 @@
 #include "program/rewrite/algebra.h"
 #include "program/rewrite/transform.h"
 #include "runtime/held_task.h"
+#include "runtime/sanitizer.h"
 #include "verify/aliasing.h"
 #include "verify/blame.h"
 #include "verify/coverage/coverage.h"
@@ -160,6 +161,12 @@ uint64_t secret_seed() {
   return (uint64_t{device()} << 20) ^ device();  // well inside what generators take as a seed
 }
 
+bool is_in_sample(const std::string& purpose, const std::string& program, double share) {
+  constexpr double kAll = 0xFFFFFFFFp0 + 1;
+  const std::string hash = sha256_hex(purpose + " " + program).substr(0, 8);
+  return static_cast<double>(std::stoull(hash, nullptr, 16)) < share * kAll;
+}
+
 BuildPlan build_plan(const VerifyOptions& options) {
   return {.record_deadline = options.record_deadline, .compile_deadline = options.compile_deadline};
 }
@@ -267,7 +274,8 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
   const HeldTask held(executor_, candidate);
   std::vector<int> idle;
-  bool accepted = check_correct(reference, held.id(), options, verdict, idle);
+  bool accepted = check_correct(reference, held.id(), options, verdict, idle) &&
+                  check_sanitized(reference, candidate, options, verdict);
   // Launches that turned out to change nothing earn no share.
   if (accepted && !idle.empty()) {
     accepted = check_coverage(reference, candidate, options, idle, verdict);
@@ -383,6 +391,28 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
   idle = judge->idle_launches();
   verdict.degenerate = judge->degenerate();
   return finish_stage(verdict, stage);
+}
+
+bool Verifier::check_sanitized(const Reference& reference, const Task& candidate,
+                               const VerifyOptions& options, Verdict& verdict) {
+  if (!options.sanitizer || !is_in_sample("sanitize", verdict.program, options.sanitized_share)) {
+    return true;
+  }
+  SanitizerReport report;
+  executor_.beside(reference.id, [&] {
+    report =
+        options.sanitizer->inspect(reference.task, candidate, options.seed, options.trial_deadline);
+  });
+  StageResult stage = std::move(verdict.stages.back());
+  verdict.stages.pop_back();
+  stage.seconds += report.seconds;
+  const Json& said = stage.evidence["sanitizer"] = to_json(report);
+  const std::string found = findings_text(said["findings"]);
+  if (!found.empty() && !options.without.contains("sanitizer")) {
+    stage.passed = false;
+    stage.reason = found + " [sanitizer]";
+  }
+  return finish_stage(verdict, std::move(stage));
 }
 
 bool Verifier::check_time(const Reference& reference, int candidate_id,

@@ -42,6 +42,10 @@ class FileFault : public InputError {
 // Returns a seed from the system's generator.
 uint64_t secret_seed();
 
+// Returns whether a program, by its hash, is in a sample of this share. Samples for different
+// purposes differ; one for the same purpose is the same in each run.
+bool is_in_sample(const std::string& purpose, const std::string& program, double share);
+
 // Returns the deadlines of a build.
 BuildPlan build_plan(const VerifyOptions& options);
 
@@ -123,6 +127,9 @@ class Verifier {
   // that cannot be built with other numbers, or whose reference cannot, stays accepted.
   void check_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);
+  // Runs an accepted candidate of the sample under compute-sanitizer. Rejects what it finds.
+  bool check_sanitized(const Reference& reference, const Task& candidate,
+                       const VerifyOptions& options, Verdict& verdict);
   bool check_time(const Reference& reference, int candidate_id, const VerifyOptions& options,
                   Verdict& verdict);
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/sanitizer.h"
 #include "verify/test_executor.h"
 #include "verify/test_workers.h"
 
@@ -69,6 +70,65 @@ TEST_F(Verifying, WhatIsRightIsAcceptedAndUnloaded) {
   EXPECT_EQ(verdict.outcome, Verdict::Outcome::kAccepted) << verdict.reason;
   EXPECT_EQ(executor_.tried.size(), 2u);
   EXPECT_EQ(executor_.loaded.size(), 1u);  // the reference
+}
+
+// Reports what a test wants.
+class FakeSanitizer : public Sanitizer {
+ public:
+  FakeSanitizer() : Sanitizer({}, "none") {}
+  SanitizerReport inspect(const Task&, const Task&, uint64_t, std::chrono::milliseconds) override {
+    ++runs;
+    return report;
+  }
+  SanitizerReport report;
+  int runs = 0;
+};
+
+TEST_F(Verifying, WhatTheSanitizerFindsOutOfBoundsRejects) {
+  FakeSanitizer sanitizer;
+  VerifyOptions options = plain_;
+  options.sanitizer = &sanitizer;
+  EXPECT_EQ(judged(options).outcome, Verdict::Outcome::kAccepted);
+  EXPECT_EQ(sanitizer.runs, 1);
+  sanitizer.report.fault = "memcheck: did not answer in time";
+  EXPECT_EQ(judged(options).outcome, Verdict::Outcome::kAccepted);
+  sanitizer.report.noted = {{"initcheck", "Uninitialized __global__ memory read", "k"}};
+  const Verdict noted = judged(options);
+  EXPECT_EQ(noted.outcome, Verdict::Outcome::kAccepted);
+  EXPECT_EQ(sanitizer_evidence(noted)->at("noted").size(), 1u);
+  sanitizer.report.findings = {{"memcheck", "Invalid __global__ read of size 4 bytes", "k"}};
+  const Verdict found = judged(options);
+  EXPECT_EQ(found.outcome, Verdict::Outcome::kRejected);
+  EXPECT_EQ(found.rejected_at, Stage::kCorrect);
+  EXPECT_EQ(found.reason, "memcheck: Invalid __global__ read of size 4 bytes in k [sanitizer]");
+  options.without = {"sanitizer"};
+  const Verdict unchecked = judged(options);
+  EXPECT_EQ(unchecked.outcome, Verdict::Outcome::kAccepted);
+  EXPECT_EQ(sanitizer_evidence(unchecked)->at("findings").size(), 1u);
+}
+
+TEST_F(Verifying, TheSanitizerRunsOnlyWhatIsRightAndInTheSample) {
+  FakeSanitizer sanitizer;
+  VerifyOptions options = plain_;
+  options.sanitizer = &sanitizer;
+  options.sanitized_share = 0;
+  EXPECT_EQ(sanitizer_evidence(judged(options)), nullptr);
+  options.sanitized_share = 1;
+  executor_.trial_report.outputs[0].candidate_rms = 1;
+  EXPECT_EQ(judged(options).outcome, Verdict::Outcome::kRejected);
+  EXPECT_EQ(sanitizer.runs, 0);
+}
+
+TEST(Samples, AreTheShareThatIsAskedFor) {
+  int in = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const std::string program = std::to_string(i);
+    in += is_in_sample("some", program, 0.25);
+    EXPECT_TRUE(is_in_sample("some", program, 1));
+    EXPECT_FALSE(is_in_sample("some", program, 0));
+    if (is_in_sample("some", program, 0.1)) EXPECT_TRUE(is_in_sample("some", program, 0.2));
+  }
+  EXPECT_NEAR(in, 1000, 5 * 27.4);  // five standard deviations
 }
 
 TEST_F(Verifying, WhatCannotBeTriedIsUnloadedToo) {

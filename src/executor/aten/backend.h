@@ -90,6 +90,9 @@ class Backend {
   // Limits what the launches from now on may do together, in operations on elements. Backends that
   // cannot count ignore it. kAnyWork is no limit.
   virtual void limit_work(double /*operations*/) {}
+  // Clears the compiler's scratch memory before each launch, or not. Kernels make tensor
+  // descriptors there by means that a checker of memory does not see.
+  virtual void clear_scratch(bool /*clear*/) {}
   // Does slow work for which the first trial would have to wait, such as loading libraries and
   // compiling the executor's own code.
   virtual void get_ready() {}

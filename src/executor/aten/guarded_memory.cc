@@ -77,6 +77,7 @@ void poison_copy(const at::Tensor& copy, const at::Tensor& of) {
 
 at::Tensor Guards::bytes(int64_t count, bool fill_inside) {
   const auto options = at::TensorOptions().dtype(at::kByte).device(device_);
+  if (bare_) return at::empty({count}, options);
   at::Tensor raw = at::empty({align_up(count, 2) + 2 * kGuardBytes + kBufferAlignment}, options);
   const int64_t address = reinterpret_cast<int64_t>(raw.data_ptr());
   const int64_t begin = align_up(address + kGuardBytes, kBufferAlignment) - address;

@@ -42,6 +42,14 @@ class Guards {
     return out;
   }
 
+  // Returns guards that guard nothing: buffers are as the device gives them, so that a checker of
+  // memory sees where they end and what nobody has written.
+  static Guards bare(at::Device device) {
+    Guards out(device);
+    out.bare_ = true;
+    return out;
+  }
+
   // Returns a poisoned buffer of the layout that at::empty_strided would make.
   at::Tensor empty(at::IntArrayRef sizes, at::IntArrayRef strides, at::ScalarType type);
   // Copies tensors, with one buffer for each distinct storage, so that aliases stay aliases.
@@ -64,7 +72,7 @@ class Guards {
 
   at::Device device_;
   int16_t pattern_;
-  bool overwrites_ = false;
+  bool overwrites_ = false, bare_ = false;
   std::vector<Region> regions_;
   at::Tensor broken_;  // one bool on the device
 };

@@ -35,6 +35,22 @@ TEST_F(GuardsTest, UsedMemoryHoldsNumbers) {
   EXPECT_TRUE(guards.intact());
 }
 
+TEST_F(GuardsTest, BareBuffersHaveNothingAround) {
+  Guards guards = Guards::bare(at::kCPU);
+  const at::Tensor made = guards.empty({3, 5}, {1, 3}, at::kFloat);
+  EXPECT_EQ(made.sizes(), at::IntArrayRef({3, 5}));
+  EXPECT_EQ(made.strides(), at::IntArrayRef({1, 3}));
+  EXPECT_EQ(made.storage().nbytes(), 60u);
+  const at::Tensor base = at::arange(12, at::kFloat).view({3, 4});
+  const auto copies = guards.copy({base, base.t(), at::Tensor()});
+  EXPECT_TRUE(copies[0].equal(base));
+  EXPECT_TRUE(copies[0].is_alias_of(copies[1]));
+  EXPECT_FALSE(copies[0].is_alias_of(base));
+  EXPECT_EQ(copies[0].storage().nbytes(), 48u);
+  EXPECT_FALSE(copies[2].defined());
+  EXPECT_TRUE(guards.intact());
+}
+
 TEST_F(GuardsTest, WhatIsToBeOverwrittenIsWhenNobodyHoldsIt) {
   for (const bool overwrites : {true, false}) {
     Guards guards = overwrites ? Guards::overwriting(at::kCPU) : Guards(at::kCPU);

@@ -30,8 +30,11 @@ CUstream current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
 // stream serialization and cooperative grids.
 class CudaLaunch : public PreparedLaunch {
  public:
-  CudaLaunch(const Kernel& kernel, const Launch& launch, CUfunction function)
+  // `clears_scratch` outlives this: Backend::clear_scratch().
+  CudaLaunch(const Kernel& kernel, const Launch& launch, CUfunction function,
+             const bool& clears_scratch)
       : driver_(cuda_driver()),
+        clears_scratch_(clears_scratch),
         params_(kernel, launch),
         maps_(tensor_maps(kernel, launch)),
         function_(function) {
@@ -107,12 +110,14 @@ class CudaLaunch : public PreparedLaunch {
     params_.set_tensor_map(map.arg, &encoded);
   }
 
-  static at::Tensor scratch(int64_t bytes) {
+  at::Tensor scratch(int64_t bytes) const {
     if (bytes == 0) return {};
-    return at::empty({bytes}, at::TensorOptions().dtype(at::kByte).device(at::kCUDA));
+    const auto options = at::TensorOptions().dtype(at::kByte).device(at::kCUDA);
+    return clears_scratch_ ? at::zeros({bytes}, options) : at::empty({bytes}, options);
   }
 
   const CudaDriver& driver_;
+  const bool& clears_scratch_;
   LaunchParams params_;
   std::vector<TensorMapParams> maps_;
   CUfunction function_;
@@ -125,7 +130,8 @@ class CudaLaunch : public PreparedLaunch {
 // Modules are loaded at the first launch of their kernel and unloaded with the task.
 class CudaKernels : public KernelSet {
  public:
-  explicit CudaKernels(const std::vector<Kernel>& kernels) : kernels_(kernels) {}
+  CudaKernels(const std::vector<Kernel>& kernels, const bool& clears_scratch)
+      : kernels_(kernels), clears_scratch_(clears_scratch) {}
   ~CudaKernels() override {
     for (const auto& [index, loaded] : loaded_) cuda_driver().module_unload(loaded.module);
   }
@@ -135,7 +141,7 @@ class CudaKernels : public KernelSet {
     if (!kernel.compiled || kernel.compiled->cubin.empty()) {
       throw InputError("kernel " + kernel.name + " has no machine code");
     }
-    return std::make_unique<CudaLaunch>(kernel, launch, function(launch.kernel));
+    return std::make_unique<CudaLaunch>(kernel, launch, function(launch.kernel), clears_scratch_);
   }
 
  private:
@@ -183,6 +189,7 @@ class CudaKernels : public KernelSet {
   }
 
   std::vector<Kernel> kernels_;
+  const bool& clears_scratch_;
   std::map<int, CudaFunction> loaded_;
 };
 
@@ -218,8 +225,9 @@ class CudaBackend : public Backend {
             {"cuda", runtime}};
   }
   std::unique_ptr<KernelSet> load(const std::vector<Kernel>& kernels) override {
-    return std::make_unique<CudaKernels>(kernels);
+    return std::make_unique<CudaKernels>(kernels, clears_scratch_);
   }
+  void clear_scratch(bool clear) override { clears_scratch_ = clear; }
   bool isolated() const override { return false; }
   bool deterministic() const override { return false; }
   std::unique_ptr<OffDeviceStore> store_off_device(
@@ -273,6 +281,7 @@ class CudaBackend : public Backend {
                            cudaGetErrorString(error));
   }
   const int sharers_;
+  bool clears_scratch_ = false;
   cudaDeviceProp properties_{};
 };
 

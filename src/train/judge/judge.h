@@ -35,6 +35,10 @@ struct JudgeTimes {
   double half = 0, most = 0;  // from the start until half, and 95 of 100, were judged
   double longest_build = 0;   // of one answer
   int64_t restarts = 0;       // executor processes that were restarted
+  // Right answers that ran under compute-sanitizer: how many, in how many it found something, and
+  // seconds.
+  int64_t sanitized = 0, sanitizer_found = 0;
+  double sanitizing = 0;
   // The reviewer (reviewed_judge.h): seconds, questions, and questions without an opinion.
   double asking = 0;
   int64_t asked = 0, no_opinions = 0;

@@ -62,6 +62,8 @@ VerifyOptions VerifierJudge::verify_options(uint64_t seed) const {
   out.seed = seed;
   out.time = timed_;
   time_for_rewards(out);
+  out.sanitizer = options_.sanitizer;
+  out.sanitized_share = options_.sanitized_share;
   out.most_configurations = kConfigurationsOfAnswer;
   out.record_deadline = out.compile_deadline = deadline_of(options_.build_seconds);
   out.trial_deadline = deadline_of(options_.trial_seconds);
@@ -96,6 +98,11 @@ JudgeReport VerifierJudge::judge(const std::vector<AnswerToJudge>& answers, uint
                                            : Judgement{{}, "", "the task: " + result.fault};
                  if (!result.same_as.empty()) return;
                  ++out.distinct;
+                 if (const Json* report = sanitizer_evidence(result.verdict)) {
+                   ++out.times.sanitized;
+                   out.times.sanitizer_found += !(*report)["findings"].empty();
+                   out.times.sanitizing += (*report)["seconds"].get<double>();
+                 }
                  const double seconds = seconds_of_building(result.verdict);
                  built += seconds;
                  out.times.longest_build = std::max(out.times.longest_build, seconds);

@@ -27,6 +27,8 @@ struct VerifierJudgeOptions {
   int trials = 0;                                 // as in VerifyOptions
   bool time = true;                               // whether right answers are timed, on a GPU
   double build_seconds = 20, trial_seconds = 10;  // deadlines of one answer
+  Sanitizer* sanitizer = nullptr;                 // as in VerifyOptions, of right answers
+  double sanitized_share = 0;
 };
 
 // Returns the judgement that follows from a verdict. `timed` says whether right answers are timed.

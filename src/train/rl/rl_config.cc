@@ -80,6 +80,9 @@ void describe(Settings& s, RlConfig& c) {
   s.add("judge.build_seconds", c.build_seconds, "that recording or compiling an answer may take",
         0.1, 3600);
   s.add("judge.trial_seconds", c.trial_seconds, "that a trial of an answer may take", 0.1, 3600);
+  s.add("judge.sanitized_share", c.sanitized_share,
+        "of right answers, run once more under compute-sanitizer, on a GPU; findings reject them",
+        0, 1);
   s.add("judge.opinion_url", c.opinion_url,
         "of an OpenAI-compatible endpoint whose model is asked about right answers; those that it "
         "calls no kernel of their own are not valid (docs/review.md)");

@@ -30,7 +30,7 @@ struct RlConfig : RunConfig {
   std::string backend = "auto";
   int64_t judge_jobs = 0, executors = 1, judge_gpu = -1, trials = 0;
   bool time = true;
-  double build_seconds = 20, trial_seconds = 10;
+  double build_seconds = 20, trial_seconds = 10, sanitized_share = 0.02;
   std::string opinion_url, opinion_model, opinion_key_env = "OPENAI_API_KEY";
   int64_t opinion_concurrency = 8;
 

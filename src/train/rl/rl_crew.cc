@@ -1,7 +1,9 @@
 #include "train/rl/rl_crew.h"
 
+#include <cstdio>
 #include <cstdlib>
 
+#include "formats/base/error.h"
 #include "train/step/placement.h"
 
 namespace kw::train {
@@ -17,12 +19,26 @@ SessionConfig processes_of(const RlConfig& config) {
   return out;
 }
 
-VerifierJudgeOptions judge_options(const RlConfig& config) {
+// Null where there is nothing to run answers with, which is said once.
+std::unique_ptr<Sanitizer> make_sanitizer(const RlConfig& config) {
+  const ExecutorConfig executor = processes_of(config).executor;
+  if (config.sanitized_share <= 0 || executor.backend != "cuda") return nullptr;
+  try {
+    return std::make_unique<Sanitizer>(executor);
+  } catch (const InputError& error) {
+    std::fprintf(stderr, "judge.sanitized_share: answers are not run under it: %s\n", error.what());
+    return nullptr;
+  }
+}
+
+VerifierJudgeOptions judge_options(const RlConfig& config, Sanitizer* sanitizer) {
   return {.jobs = static_cast<int>(config.judge_jobs),
           .trials = static_cast<int>(config.trials),
           .time = config.time,
           .build_seconds = config.build_seconds,
-          .trial_seconds = config.trial_seconds};
+          .trial_seconds = config.trial_seconds,
+          .sanitizer = sanitizer,
+          .sanitized_share = config.sanitized_share};
 }
 
 std::unique_ptr<Reviewer> make_reviewer(const RlConfig& config) {
@@ -41,8 +57,9 @@ std::unique_ptr<Reviewer> make_reviewer(const RlConfig& config) {
 VerifyingCrew::VerifyingCrew(const RlConfig& config)
     : only_fair_tasks_(config.hygiene),
       session_(processes_of(config)),
-      judge_(default_worker_config(), session_.executor, session_.profile, judge_options(config),
-             &session_.zygote),
+      sanitizer_(make_sanitizer(config)),
+      judge_(default_worker_config(), session_.executor, session_.profile,
+             judge_options(config, sanitizer_.get()), &session_.zygote),
       examiner_(session_.pool, session_.executor, session_.profile) {
   drawing_.begin([this] { session_.pool.start(); }).get();
   session_.executor.hello();  // a GPU that is not there is no answer's fault

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "runtime/sanitizer.h"
 #include "runtime/session.h"
 #include "synth/hygiene.h"
 #include "train/data/rl_tasks.h"
@@ -34,6 +35,7 @@ class VerifyingCrew {
   const bool only_fair_tasks_;
   WorkThread drawing_;  // starts the session's pool, and outlives it
   Session session_;
+  const std::unique_ptr<Sanitizer> sanitizer_;  // of the judge's right answers; may be null
   VerifierJudge judge_;
   std::unique_ptr<ReviewedJudge> reviewed_;  // null without an endpoint
   Examiner examiner_;

@@ -75,6 +75,11 @@ Json step_numbers(const StepReport& report, const BatchSummary& batch, const RlT
               {"longest_build_seconds", report.judge.longest_build},
               {"executor_seconds", report.judge.executor},
               {"executor_restarts", report.judge.restarts}};
+  if (report.judge.sanitized > 0) {
+    out["sanitizer_seconds"] = report.judge.sanitizing;
+    out["sanitized"] = report.judge.sanitized;
+    out["sanitizer_found"] = report.judge.sanitizer_found;
+  }
   if (report.judge.asked > 0) {
     out["opinion_seconds"] = report.judge.asking;
     out["opinions_asked"] = report.judge.asked;

@@ -180,6 +180,7 @@ std::vector<VerlRow> judge_rows() {
       {"judge.time", kReward, "eval --no-time, where it is false"},
       {"judge.build_seconds", kNoPlace, kOwnDeadlines},
       {"judge.trial_seconds", kNoPlace, kOwnDeadlines},
+      {"judge.sanitized_share", kNoPlace, "eval runs nothing under compute-sanitizer"},
       {"judge.opinion_url", kNoPlace, kNoOpinion, nullptr,
        [](const C& c) { return !c.opinion_url.empty(); }},
       {"judge.opinion_model", kNoPlace, kNoOpinion},

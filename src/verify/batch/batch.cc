@@ -58,13 +58,6 @@ struct Outcome {
   std::optional<std::string> recorded_again;
 };
 
-// Returns whether a program is in the sample of this share: the same in each run.
-bool is_in_sample(const std::string& program, double share) {
-  constexpr double kAll = 0xFFFFFFFFp0 + 1;
-  const std::string hash = sha256_hex("record again " + program).substr(0, 8);
-  return static_cast<double>(std::stoull(hash, nullptr, 16)) < share * kAll;
-}
-
 // A program under judgement, or judged. Jobs that turn out to be it wait here, not in a thread.
 struct KnownProgram {
   const BatchItem* judged = nullptr;
@@ -174,7 +167,8 @@ class BatchRun {
       if (is_known) return std::nullopt;
       if (out.verdict.outcome == Verdict::Outcome::kAccepted) {
         out.program = std::make_shared<const Task>(std::move(built.task));
-        if (!job.items.front()->task && is_in_sample(out.verdict.program, options.record_again)) {
+        if (!job.items.front()->task &&
+            is_in_sample("record again", out.verdict.program, options.record_again)) {
           out.recorded_again = record_again(verifier, job, *out.program);
         }
       }
@@ -272,6 +266,15 @@ void RecordedAgain::add(const Json& line) {
   equal += found == kEqual;
 }
 
+void Sanitized::add(const Json& line) {
+  if (!line.value("same_as", Json()).is_null()) return;  // counted with the other
+  const Json report = line.value("sanitizer", Json());
+  if (report.is_null()) return;
+  ++count;
+  found += !report["findings"].empty();
+  failed += report.contains("fault");
+}
+
 void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, Executor& executor,
                   const DeviceProfile& profile, const VerifyOptions& options,
                   const std::function<void(const BatchResult&)>& done) {
@@ -300,6 +303,7 @@ Json to_json(const BatchResult& result) {
   if (const auto& fault = result.recorded_again) {
     out["recorded_again"] = fault->empty() ? kEqual : *fault;
   }
+  if (const Json* sanitizer = sanitizer_evidence(verdict)) out["sanitizer"] = *sanitizer;
   out["same_as"] = result.same_as.empty() ? Json() : Json(result.same_as);
   out["seconds"] = result.seconds;
   out["finished"] = result.finished;

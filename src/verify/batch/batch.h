@@ -63,6 +63,14 @@ struct RecordedAgain {
   void add(const Json& line);
 };
 
+// How many candidates ran under compute-sanitizer. In how many it found something, and how many did
+// not run to their end.
+struct Sanitized {
+  size_t count = 0, found = 0, failed = 0;
+  // Counts a result, as to_json() wrote it.
+  void add(const Json& line);
+};
+
 // Calls `done` with each result as it comes, in no order, from one thread at a time. Throws
 // EnvironmentError if the machine is at fault; the remaining items then have no result.
 void verify_batch(const std::vector<BatchItem>& items, JudgingCrew& crew, Executor& executor,

@@ -95,6 +95,7 @@ BatchResults::BatchResults(const fs::path& path, const std::vector<BatchItem>& i
     }
     done_[id] = batch_outcome_from_json(in);
     recorded_again_.add(json);
+    sanitized_.add(json);
   };
   const LinesEnd end = read_whole_lines(path, take);
   if (!is_cut_line(end.rest, {R"({"degenerate":)", R"({"digest":)"})) {
@@ -107,6 +108,7 @@ void BatchResults::append(const BatchResult& result) {
   const Json line = to_json(result);
   file_.append(line.dump());
   recorded_again_.add(line);
+  sanitized_.add(line);
 }
 
 }  // namespace kw

@@ -27,6 +27,7 @@ class BatchResults {
   const std::map<std::string, BatchOutcome>& done() const { return done_; }
   // Of all results, those that were there included.
   const RecordedAgain& recorded_again() const { return recorded_again_; }
+  const Sanitized& sanitized() const { return sanitized_; }
   // Appends a result. Throws EnvironmentError if it cannot be written.
   void append(const BatchResult& result);
 
@@ -34,6 +35,7 @@ class BatchResults {
   AppendedLines file_;
   std::map<std::string, BatchOutcome> done_;
   RecordedAgain recorded_again_;
+  Sanitized sanitized_;
 };
 
 }  // namespace kw

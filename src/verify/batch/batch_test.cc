@@ -57,6 +57,30 @@ TEST(RecordedAgain, IsCountedOfARunThatGoesOn) {
   std::filesystem::remove(path);
 }
 
+TEST(Sanitized, CountsRunsAndFindings) {
+  const BatchItem a = item("a");
+  const auto with = [&](const Json& report, const std::string& same_as = "") {
+    BatchResult out = result(a, std::nullopt, same_as);
+    out.verdict.stages = {{Stage::kCorrect, true, "", {{"sanitizer", report}}, 0}};
+    return to_json(out);
+  };
+  const Json clean = {{"findings", Json::array()}, {"seconds", 2}};
+  Json found = clean, failed = clean;
+  found["findings"].push_back({{"tool", "memcheck"}});
+  failed["fault"] = "memcheck: did not end";
+  Sanitized counts;
+  counts.add(to_json(result(a, std::nullopt)));
+  counts.add({{"id", "a"}, {"fault", "the reference is broken"}});
+  EXPECT_EQ(counts.count, 0u);
+  counts.add(with(clean));
+  counts.add(with(found));
+  counts.add(with(found, "b"));
+  counts.add(with(failed));
+  EXPECT_EQ(counts.count, 3u);
+  EXPECT_EQ(counts.found, 1u);
+  EXPECT_EQ(counts.failed, 1u);
+}
+
 TEST(BatchItems, DependOnTheModulesThatTheyMayImport) {
   BatchItem with = item("a");
   const std::string before = with.digest();

@@ -17,10 +17,13 @@ std::string described(const Verdict& verdict) {
 }
 
 Json brief(const Verdict& verdict) {
-  return {{"outcome", outcome_name(verdict.outcome)},
-          {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
-          {"reason", verdict.reason},
-          {"degenerate", verdict.degenerate}};
+  Json out = {
+      {"outcome", outcome_name(verdict.outcome)},
+      {"rejected_at", verdict.rejected_at ? Json(stage_name(*verdict.rejected_at)) : Json()},
+      {"reason", verdict.reason},
+      {"degenerate", verdict.degenerate}};
+  if (const Json* sanitizer = sanitizer_evidence(verdict)) out["sanitizer"] = *sanitizer;
+  return out;
 }
 
 // A worker's refusal ends in its code (JobFault::text).
@@ -92,6 +95,7 @@ SelfTestResult SelfTest::run(const CorpusCase& test, VerifyOptions options) {
       out.twin = judge(test.twin, {});
       CheckNames names;
       for (const Check* check : test.checks) names.emplace(check->name);
+      names.emplace("sanitizer");  // what it finds in a wrong program is no surprise
       if (test.can_be_unchecked()) out.unchecked = judge(test.candidate, std::move(names));
     }
     executor_.unload(reference.id);

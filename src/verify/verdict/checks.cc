@@ -31,6 +31,8 @@ const std::vector<Check>& checks() {
       {"guards", Stage::kCorrect, true, "nothing is touched outside of buffers, and promises hold"},
       {"inputs", Stage::kCorrect, true, "inputs are left as the reference leaves them"},
       {"buffers", Stage::kCorrect, true, "state is left as the reference leaves it"},
+      {"sanitizer", Stage::kCorrect, true,
+       "compute-sanitizer finds nothing (when it is asked for)"},
       {"floor", Stage::kTime, true, "no time under the physical floor"},
       {"timed outputs", Stage::kTime, true, "timed runs give what was judged"},
   };

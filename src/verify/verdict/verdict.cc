@@ -43,6 +43,13 @@ const StageResult* find_stage(const Verdict& verdict, Stage stage) {
   return found == verdict.stages.end() ? nullptr : &*found;
 }
 
+const Json* sanitizer_evidence(const Verdict& verdict) {
+  const StageResult* stage = find_stage(verdict, Stage::kCorrect);
+  if (!stage) return nullptr;
+  const auto found = stage->evidence.find("sanitizer");
+  return found == stage->evidence.end() ? nullptr : &*found;
+}
+
 std::map<std::string, double> phase_seconds(const Verdict& verdict) {
   std::map<std::string, double> out;
   const auto add = [&out](const Json& part) {

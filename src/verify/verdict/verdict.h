@@ -63,6 +63,9 @@ struct Verdict {
 
 // Returns the result of a stage that the verdict came to, else null.
 const StageResult* find_stage(const Verdict& verdict, Stage stage);
+// Returns what compute-sanitizer said (docs/formats/verdict.md); null if the candidate did not run
+// under it.
+const Json* sanitizer_evidence(const Verdict& verdict);
 std::string_view outcome_name(Verdict::Outcome outcome);
 Verdict::Outcome outcome_from_json(const JsonReader& in);  // its name; InputError
 

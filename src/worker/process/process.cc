@@ -121,6 +121,7 @@ void ChildSetup::send_report(int report_fd, int step, int error) {
 Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       pidfd_(std::move(other.pidfd_)),
+      kill_session_(other.kill_session_),
       status_(std::exchange(other.status_, std::nullopt)) {}
 
 Process& Process::operator=(Process&& other) noexcept {
@@ -128,6 +129,7 @@ Process& Process::operator=(Process&& other) noexcept {
     kill();
     pid_ = std::exchange(other.pid_, -1);
     pidfd_ = std::move(other.pidfd_);
+    kill_session_ = other.kill_session_;
     status_ = std::exchange(other.status_, std::nullopt);
   }
   return *this;
@@ -160,6 +162,7 @@ Process Process::start(const ProcessSpec& spec, ChildSetup* setup) {
   if (process.pid_ < 0) {
     throw EnvironmentError("cannot start " + spec.argv[0] + ": " + std::strerror(errno));
   }
+  process.kill_session_ = spec.kill_session;
   process.pidfd_.reset(static_cast<int>(::syscall(SYS_pidfd_open, process.pid_, 0)));
   report_write.reset();
 
@@ -191,6 +194,10 @@ std::optional<int> Process::wait(Deadline deadline) {
       ::poll(nullptr, 0, 1);
     }
   }
+  siginfo_t ended{};
+  if (::waitid(P_PID, pid_, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid) {
+    end_session();
+  }
   int status = 0;
   pid_t reaped = ::waitpid(pid_, &status, WNOHANG);
   if (reaped == 0) return std::nullopt;
@@ -200,8 +207,13 @@ std::optional<int> Process::wait(Deadline deadline) {
   return status_;
 }
 
+void Process::end_session() const {
+  if (kill_session_) ::kill(-pid_, SIGKILL);
+}
+
 void Process::kill() {
   if (pid_ <= 0) return;
+  end_session();
   ::kill(pid_, SIGKILL);  // not reaped yet, so the number is still its own
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

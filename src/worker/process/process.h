@@ -23,6 +23,7 @@ struct ProcessSpec {
   std::vector<std::string> environment;  // "NAME=value"; nothing is inherited
   int in = -1, out = -1, err = -1;       // stdin, stdout, stderr; -1 is /dev/null
   std::vector<int> fds;                  // become descriptors 3, 4, ... of the child
+  bool kill_session = false;             // what the child has started is killed when it ends
 };
 
 // What else happens in the child between fork and exec (sandbox.h). Everything that needs memory is
@@ -59,8 +60,12 @@ class Process {
   void kill();  // SIGKILL and reap
 
  private:
+  // Kills the session of a child that is not reaped yet, so that the number is still its own.
+  void end_session() const;
+
   pid_t pid_ = -1;
   UniqueFd pidfd_;  // none on kernels before 5.3
+  bool kill_session_ = false;
   std::optional<int> status_;
 };
 

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "formats/json.h"
 #include "worker/test_folder.h"
@@ -198,6 +199,38 @@ TEST(Process, DiesWithItsOwner) {
     EXPECT_FALSE(process.wait(deadline_in(milliseconds(1))).has_value());
   }
   EXPECT_EQ(::kill(pid, 0), -1);
+}
+
+// What a child has started ends with it if that is asked for, however it ends.
+TEST(Process, KillsItsSession) {
+  for (const bool ends : {false, true}) {
+    OutputTail said;
+    ProcessSpec spec;
+    spec.argv = {"/bin/sh", "-c", std::string("sleep 60 & echo $! >&2; ") + (ends ? "" : "wait")};
+    spec.err = said.write_end();
+    spec.kill_session = true;
+    Process process = Process::start(spec);
+    said.close_write_end();
+    std::string text;
+    for (int i = 0; i < 200 && text.empty(); ++i) {
+      said.drain();
+      text = said.last_lines(1);
+      ::usleep(10000);
+    }
+    ASSERT_FALSE(text.empty());
+    EXPECT_EQ(process.wait(deadline_in(std::chrono::seconds(ends ? 10 : 0))).has_value(), ends);
+    process.kill();
+    // It has nobody to reap it here but the system, so a dead one may still have its number.
+    const std::string stat = "/proc/" + text + "/stat";
+    std::string state = "R";
+    for (int i = 0; i < 200 && state != "Z" && state != "gone"; ++i) {
+      std::string number, name;
+      if (!(std::ifstream(stat) >> number >> name >> state)) state = "gone";
+      ::usleep(10000);
+    }
+    EXPECT_NE(state, "R");
+    EXPECT_NE(state, "S");
+  }
 }
 
 TEST(Process, NamesHowItEnded) {
