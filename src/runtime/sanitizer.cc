@@ -28,7 +28,11 @@ constexpr const char* kMostMessages = "10000";
 // Bytes after each allocation that memcheck keeps free, so that a neighbour hides no access.
 constexpr const char* kPadding = "4096";
 
-std::string found_program() {
+std::string found_program(const std::string& backend) {
+  if (backend != "cuda") {
+    throw InputError(
+        "compute-sanitizer checks kernels on a GPU, and they are judged on a CPU here");
+  }
   if (const char* named = std::getenv("KERNELWRIGHT_SANITIZER")) return named;
   std::istringstream path(std::getenv("PATH") ? std::getenv("PATH") : "");
   std::vector<fs::path> folders;
@@ -202,12 +206,8 @@ std::vector<SanitizerFinding> read_findings(const std::string& tool, std::string
   return out;
 }
 
-Sanitizer::Sanitizer(ExecutorConfig executor) : Sanitizer(executor, found_program()) {
-  if (executor.backend != "cuda") {
-    throw InputError(
-        "compute-sanitizer checks kernels on a GPU, and they are judged on a CPU here");
-  }
-}
+Sanitizer::Sanitizer(ExecutorConfig executor)
+    : Sanitizer(executor, found_program(executor.backend)) {}
 
 Sanitizer::Sanitizer(ExecutorConfig executor, const std::string& program)
     : memcheck_(std::make_unique<Tool>(executor, program, "memcheck")),
