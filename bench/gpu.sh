@@ -5,7 +5,7 @@
 #   bench/gpu.sh [STEP...]      steps: machine setup build doctor test parity teacher families examples
 #                               agreement warm verdicts selftest truth throughput intervals numerics
 #                               replay suites profile products pairs learning ablation policies unseen predicates
-#                               collect reports libraries kernels largest (default: all but the last fourteen)
+#                               collect reports libraries kernels largest sanitize (default: all but the last fifteen)
 #
 # PYTHON (default: python3), KW_DEPS (default: .deps-stage when it is there), JOBS (default: all
 # cores), BUILD (default: build-gpu), OUT (default: bench/out): results,
@@ -138,6 +138,17 @@ step_selftest() {  # the labelled corpora on this device, in PARTS at once
   for part in "${pids[@]}"; do wait "$part" || code=1; done
   cat "$out"/selftest-*.jsonl >"$out/selftest.jsonl"
   rm "$out"/selftest-*.jsonl
+  return $code
+}
+
+step_sanitize() {  # both corpora under compute-sanitizer; findings are listed, and no surprise but in programs that are wrong
+  local parts=${PARTS:-28}
+  export BUILD out parts
+  seq "$parts" | xargs -P "${AT_ONCE:-7}" -I{} bash -c \
+    '"$BUILD/kernelwright" selftest --backend cuda --sanitize --json --part {} --parts $parts >"$out/sanitized-{}.jsonl"'
+  local code=$?
+  "$PYTHON" bench/sanitized.py "$out"/sanitized-*.jsonl --out "$out/sanitized.json" --commit "${COMMIT:-}" || code=1
+  rm "$out"/sanitized-*.jsonl
   return $code
 }
 

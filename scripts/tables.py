@@ -7,6 +7,7 @@
 A table is between `<!-- table: NAME -->` and `<!-- end -->`.
 """
 
+import collections
 import json
 import math
 import re
@@ -314,6 +315,42 @@ def corpora() -> str:
             lines.append("| %s | %d | %s |" % (family or "**all**", cases, " | ".join(cells)))
         lines.append("")
     return "\n".join(lines[:-1])
+
+
+def honest_rate() -> str:
+    """How often right programs are rejected, from bench/*/honest_rate*.json."""
+    lines = ["| honest programs | on | cases | seeds | judgements | rejected | not judged |", "|---|---|---|---|---|---|---|"]
+    for name, title in (("honest_rate", "the corpora's"), ("honest_rate_people", "as people write them")):
+        for place, machine in (("h200", "H200"), ("cpu", "CPU")):
+            path = ROOT / "bench" / place / (name + ".json")
+            if not path.exists():
+                continue
+            found = json.loads(path.read_text())
+            outcomes = collections.Counter(found["outcomes"])
+            total = sum(outcomes.values())
+            lines.append("| %s | %s | %d | %d | %d | %d | %d |" % (
+                title, machine, total // found["seeds"], found["seeds"], total, outcomes["rejected"], outcomes["not judged"]))
+    return "\n".join(lines)
+
+
+def sanitized() -> str:
+    """What compute-sanitizer found in the labelled cases, from bench/h200/sanitized.json."""
+    path = ROOT / "bench/h200/sanitized.json"
+    if not path.exists():
+        return "Not measured yet."
+    runs = json.loads(path.read_text())
+    lines = ["| case | program | tool | found | messages |", "|---|---|---|---|---|"]
+    for found in runs["findings"]:
+        lines.append("| %s | %s | %s | %s in `%s` | %d |" % (
+            found["case"].removesuffix(".py").replace("_", " "),
+            "the twin, right" if found["program"] == "twin" else found["label"], found["tool"], found["what"],
+            found["where"], found["count"]))
+    lines += ["", "%d right programs and %d wrong ones ran, the latter without the checks that catch them. %d runs did not "
+              "end. A run takes %s ms in the median, %s ms in the mean, starts of processes included. `%s`, %s." % (
+                  runs["runs"]["right"], runs["runs"]["wrong"], len(runs["faults"]),
+                  milliseconds(runs["seconds"]["median"]), milliseconds(runs["seconds"]["mean"]), runs["command"],
+                  runs["commit"])]
+    return "\n".join(lines)
 
 
 def throughput() -> str:
@@ -722,7 +759,7 @@ def library_models() -> str:
     return "\n".join(lines)
 
 
-TABLES = {"folders": check_arrows.folders, "corpora": corpora, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
+TABLES = {"folders": check_arrows.folders, "corpora": corpora, "honest_rate": honest_rate, "sanitized": sanitized, "throughput": throughput, "intervals": intervals, "cpsat": cpsat,
           "library_models": library_models, "real_kernels": real_kernels, "real_kernels_rejected": real_kernels_rejected,
           "examples": examples, "agreement": agreement, "phases": phases, "profiles": profiles,
           "verdicts": verdicts, "families": families,

@@ -110,6 +110,54 @@ def test_a_batch_goes_on_after_the_device_was_lost(tmp_path):
     assert not list(temporary.iterdir())
 
 
+# What compute-sanitizer sees, and trials do not: values out of bounds, or unwritten, that do not matter.
+WATCHED = {
+    "right": "",
+    "reads_beyond": "value += tl.where(i < n, 0.0, tl.load(x + i))",
+    "reads_unwritten": "value += tl.where(value == value, 0.0, tl.load(out + i, mask=i < n))",
+}
+
+
+def watched(name):
+    return CANDIDATE % (WATCHED[name] + "\n    tl.store(out + i, value, mask=i < n)")
+
+
+def test_compute_sanitizer_sees_what_is_out_of_bounds_or_unwritten(tmp_path):
+    (tmp_path / "model.py").write_text(MODEL)
+    names = ["right", "reads_beyond", "right", "reads_unwritten", "right", "reads_beyond", "right"]
+    files = [tmp_path / ("%d_%s.py" % pair) for pair in enumerate(names)]
+    for name, file in zip(names, files):
+        file.write_text(watched(name))
+    found = verdicts(run("verify", tmp_path / "model.py", *files, "--backend", "cuda", "--json", "--no-time",
+                         "--sanitize"))
+    for name, file in zip(names, files):
+        verdict = found[file.name]
+        report = next(stage for stage in verdict["stages"] if stage["stage"] == "correct")["evidence"]["sanitizer"]
+        assert "fault" not in report, report
+        expected = "rejected" if name == "reads_beyond" else "accepted"
+        assert verdict["outcome"] == expected, (name, verdict["reason"])
+        assert verdict["reason"].endswith("[sanitizer]") == (name == "reads_beyond")
+        assert bool(report["findings"]) == (name == "reads_beyond"), report
+        assert bool(report["noted"]) == (name == "reads_unwritten"), report
+
+
+def test_a_batch_runs_a_share_under_compute_sanitizer(tmp_path):
+    """Processes of the executor side by side share the tools."""
+    batch = tmp_path / "batch.jsonl"
+    names = ["right", "reads_beyond", "reads_unwritten"] * 6
+    batch.write_text("".join(json.dumps(
+        {"id": str(i), "reference_text": MODEL.replace("1000", str(1000 + i)),
+         "candidate_text": watched(name)}) + "\n" for i, name in enumerate(names)))
+    process = run("verify", "--backend", "cuda", "--jobs", "8", "--executors", "3", "--sanitize", "--batch", batch)
+    lines = (tmp_path / "batch.jsonl.results.jsonl").read_text().splitlines()
+    results = {r["id"]: r for r in map(json.loads, lines)}
+    assert len(results) == len(names), process.stderr
+    for i, name in enumerate(names):
+        assert results[str(i)]["outcome"] == ("rejected" if name == "reads_beyond" else "accepted"), results[str(i)]
+        assert bool(results[str(i)]["sanitizer"]["noted"]) == (name == "reads_unwritten")
+    assert "18 run under compute-sanitizer, 6 with findings" in process.stdout
+
+
 # Every program adds one, through descriptors that the host or the kernel makes.
 DESCRIPTORS = """
 import torch
