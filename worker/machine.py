@@ -5,8 +5,9 @@ one runs what the compiler would lower, a hundred times faster.
 
 Every value is an array whose first dimension counts program instances (1 when all agree). Where the
 instances part ways (branches, loops of different length) each side runs on those that take it. The
-instances of a batch run in lock step, so they see each other's stores only between operations. A
-kernel that uses what its atomics return runs one instance at a time.
+instances of a batch run in lock step, so they see each other's stores only between operations. Of a
+kernel that uses what its atomics return, or has large blocks, a batch is one instance. These run by
+turns (turns.py).
 
 What a device leaves open is decided by a seed, so that a kernel that relies on it fails at some seed:
 the order of instances, and what has no value (undefined()). Every access to memory is checked
@@ -28,6 +29,8 @@ from memory import Fault
 from turns import Turns
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
+TOGETHER = 8  # instances that run by turns, with no more elements than a batch
+WAVE = 64  # instances that start in any order where some wait for others
 PARTS = 3  # of a grid: instances of different parts see each other's stores, or do not, as it comes
 
 
@@ -56,6 +59,7 @@ class Machine:
                           or (op.kind == "tt.atomic_rmw" and op.results[0] in self.used)
                           for op in operations)
         self.batch = 1 if uses_old_values else max(1, BATCH_ELEMENTS // largest)
+        self.together = min(max(2, BATCH_ELEMENTS // largest), TOGETHER)
         self.may_wait = any(op.kind == "scf.while" for op in operations)
         self.vector = hints.vector(operations)
         # By operation, because functions may have equal names.
@@ -83,16 +87,29 @@ class Machine:
         self._count(self.kernel.blocks[0], total)  # before there is anything of the grid's size
         self.counted = 0
         parts = self._parts(total)
-        self.memory.watched = self.may_wait
-        before = self.memory.copy() if self.may_wait else None
-        try:
+
+        def in_lock_step():
             for part in parts:
                 for start in range(0, len(part), self.batch):
                     run(part[start:start + self.batch])
-        except _Waits:
-            self.memory.restore(before)
-            self.turns = Turns(self.memory, lambda number: run(np.array([number])))
-            self.turns.run_all(np.concatenate(parts))
+
+        def by_turns():
+            self.turns = Turns(self.memory, lambda number: run(np.array([number])), self.together,
+                               self.chance if total > PARTS else None)
+            self.turns.run_all(self._in_waves(total) if self.may_wait else np.concatenate(parts))
+
+        if self.batch == 1 and max(map(len, parts)) > 1:
+            by_turns()
+        elif not self.may_wait:
+            in_lock_step()
+        else:
+            self.memory.watched = True
+            before = self.memory.copy()
+            try:
+                in_lock_step()
+            except _Waits:
+                self.memory.restore(before)
+                by_turns()
 
     def _parts(self, total):
         """Instances by number, in arrays of those that run in lock step. The few of a small grid would
@@ -102,6 +119,12 @@ class Machine:
             return np.array_split(self.chance.permutation(total), PARTS)
         every = np.arange(total)
         return ([every], np.split(every, total), np.split(every[::-1], total))[self.schedule]
+
+    def _in_waves(self, total):
+        """Instances in random order, a wave after the other: those that wait may rely on it, as devices
+        start them by number."""
+        waves = np.array_split(np.arange(total), -(-total // WAVE))
+        return np.concatenate([self.chance.permutation(wave) for wave in waves])
 
     def undefined(self, kind, shape):
         """What has no value: whatever some launch has there, so that nothing can rely on it."""
@@ -173,6 +196,8 @@ class Machine:
         return _NO_TERMINATOR
 
     def step(self, op, env):
+        if self.turns is not None and op.kind in _ACCESSES:
+            self.turns.before_access()
         handler = _HANDLERS.get(op.kind)
         if handler is not None:
             values = handler(self, op, env)
@@ -245,8 +270,10 @@ class Machine:
         first = [name for name, _ in before[0].arguments]
         second = [name for name, _ in after[0].arguments]
         index = np.arange(env.count)
-        pieces = []
+        pieces, around = [], self.memory.reads
         while True:
+            if self.turns is not None:
+                self.turns.begin_round(around)
             carried, changes = values, self.memory.changes
             here = env.split(index)
             here.update(zip(first, values))
@@ -258,6 +285,8 @@ class Machine:
                 pieces.append((index[stopped], [v[stopped] for v in passed]))
                 keep = np.nonzero(going)[0]
                 if len(keep) == 0:
+                    if self.turns is not None:
+                        self.turns.end_loop(around)
                     return merge(env.count, pieces, op.types)
                 index, passed = index[keep], [v[keep] for v in passed]
                 carried = [v if v.shape[0] == 1 else v[keep] for v in carried]
@@ -271,7 +300,7 @@ class Machine:
         """A round of a loop has changed nothing, so the next one does not either, unless others run."""
         if self.turns is None:
             raise _Waits
-        self.turns.give_way()
+        self.turns.wait()
 
     def do_call(self, op, env):
         function = self.functions[op.attribute(r'@"?([\w$.]+)')]
@@ -562,6 +591,7 @@ _TERMINATORS = {"tt.return", "func.return", "scf.yield", "scf.condition", "cf.br
                 "tt.reduce.return", "tt.scan.return", "cf.switch"}
 _NO_TERMINATOR = ttir.Operation("scf.yield", "scf.yield", [], [])
 
+_ACCESSES = {"tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"}
 _HANDLERS = {
     "arith.constant": Machine.constant, "arith.cmpi": Machine.compare,
     "arith.cmpf": Machine.compare, "arith.select": Machine.select, "math.fma": Machine.fma,

@@ -24,12 +24,14 @@ class OutOfBounds(Fault):
 
 class Memory:
     """The launch's buffers. `arrays` are writable uint8 arrays. If `watched`, `changes` counts the
-    writes that changed something."""
+    writes that changed something, `changed` gets their words, and `reads`, if there is one, notes the
+    words that are read. A word is an address without its last three bits: no access crosses its end."""
 
     def __init__(self, arrays):
         self.arrays = arrays
         self.views = {}
         self.watched, self.changes = False, 0
+        self.changed, self.reads = [], None
 
     @staticmethod
     def address(buffer, offset):
@@ -80,6 +82,8 @@ class Memory:
         """Raw elements at an array of addresses."""
         if addresses.size == 0:
             return np.empty(addresses.shape, elements.MEMORY[element])
+        if self.reads is not None:
+            self.reads.note(addresses >> 3)
         place = self._locate(addresses, element)
         if place is not None:
             return place[0][place[1]]
@@ -94,19 +98,24 @@ class Memory:
             return
         place = self._locate(addresses, element)
         if place is not None:
-            self._put(*place, raw)
+            self._put(addresses, *place, raw)
             return
         for group in self._groups(addresses):
-            self._put(*self._locate(addresses[group], element), raw[group])
+            self._put(addresses[group], *self._locate(addresses[group], element), raw[group])
 
-    def _put(self, view, offsets, raw):
+    def _put(self, addresses, view, offsets, raw):
         if self.watched and (view[offsets] != raw).any():
-            self.changes += 1
+            self._note_change(addresses)
         view[offsets] = raw
+
+    def _note_change(self, addresses):
+        self.changes += 1
+        self.changed.append(addresses >> 3)
 
     def update(self, operation, addresses, raw, element):
         """Unordered read-modify-write of raw elements."""
-        self.changes += 1
+        if self.watched:
+            self._note_change(addresses)
         for group in self._groups(addresses):
             view, offsets = self._locate(addresses[group], element)
             operation.at(view, offsets, raw[group])

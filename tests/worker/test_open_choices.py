@@ -62,6 +62,21 @@ def test_updates_by_a_load_and_a_store_are_lost(grid):
     assert min(found) < grid
 
 
+@pytest.mark.parametrize("grid", [2, 3, 64])
+@pytest.mark.parametrize("one_at_a_time", [
+    "tl.store(taken + tl.atomic_add(count, 1), p)",  # what an atomic returns
+    "i = tl.arange(0, 262144)\ntl.atomic_add(count + (i & 1), i >> 17)",  # a large block
+])
+def test_updates_are_lost_also_where_programs_run_one_by_one(grid, one_at_a_time):
+    found = set()
+    for seed in range(6):
+        x, count, taken = whole(1), whole(2), whole(64)
+        launch("p = tl.program_id(0)\ntl.store(x, tl.load(x) + 1)\n" + one_at_a_time, [grid],
+               {"x": x, "count": count, "taken": taken}, seed=seed)
+        found.add(x.item())
+    assert min(found) < grid
+
+
 def test_every_program_adds_though_all_add_the_same():
     for body in ("tl.atomic_add(x, 2)", "if n > 0:\n    tl.atomic_add(x, 2)",
                  "i = tl.arange(0, 4)\ntl.atomic_add(x + i * 0, i * 0 + 2, mask=i < 1)"):
@@ -141,6 +156,36 @@ def test_programs_take_turns_in_their_own_order():
         for p in range(6):
             expected = expected * 3 + p
         assert y.item() == expected
+
+
+@pytest.mark.parametrize("grid", [2, 3, 600])
+def test_a_lock_keeps_updates(grid):
+    body = """
+while tl.atomic_cas(lock, 0, 1) != 0:
+    pass
+tl.store(x, tl.load(x) + 1)
+tl.atomic_xchg(lock, 0)
+"""
+    for seed in range(3):
+        x, lock = whole(1), whole(1)
+        launch(body, [grid], {"x": x, "lock": lock}, seed=seed)
+        assert x.item() == grid
+
+
+def test_each_of_many_programs_waits_for_the_one_before():
+    """More programs than threads."""
+    body = """
+p = tl.program_id(0)
+before = 1
+if p > 0:
+    before = tl.load(x + p - 1, volatile=True)
+    while before == 0:
+        before = tl.load(x + p - 1, volatile=True)
+tl.store(x + p, before + 1)
+"""
+    x = whole(600)
+    launch(body, [600], {"x": x})
+    assert x.tolist() == list(range(2, 602))
 
 
 def test_a_barrier_of_the_grid_holds():
