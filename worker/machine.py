@@ -25,11 +25,12 @@ import ptx
 import ttir
 from elements import register_type, settle, unsupported
 from environment import Elements, Env, merge
-from memory import Fault
+from memory import Fault, Reads
 from turns import Turns
 
 BATCH_ELEMENTS = 1 << 17  # of the largest tensor in a batch
 TOGETHER = 8  # instances that run by turns, with no more elements than a batch
+MOST_LOOKS = 64  # at the same memory, in a loop; then others run
 WAVE = 64  # instances that start in any order where some wait for others
 PARTS = 3  # of a grid: instances of different parts see each other's stores, or do not, as it comes
 
@@ -270,10 +271,9 @@ class Machine:
         first = [name for name, _ in before[0].arguments]
         second = [name for name, _ in after[0].arguments]
         index = np.arange(env.count)
-        pieces, around = [], self.memory.reads
+        pieces, around, looks, last = [], self.memory.reads, 0, None
         while True:
-            if self.turns is not None:
-                self.turns.begin_round(around)
+            self.memory.reads = reads = Reads(around)
             carried, changes = values, self.memory.changes
             here = env.split(index)
             here.update(zip(first, values))
@@ -285,22 +285,22 @@ class Machine:
                 pieces.append((index[stopped], [v[stopped] for v in passed]))
                 keep = np.nonzero(going)[0]
                 if len(keep) == 0:
-                    if self.turns is not None:
-                        self.turns.end_loop(around)
+                    self.memory.reads = around
                     return merge(env.count, pieces, op.types)
                 index, passed = index[keep], [v[keep] for v in passed]
                 carried = [v if v.shape[0] == 1 else v[keep] for v in carried]
             here = env.split(index)
             here.update(zip(second, passed))
             values = self.region(after, here)[1]
-            if self.memory.changes == changes and _any_unchanged(carried, values, len(index)):
-                self._wait()
-
-    def _wait(self):
-        """A round of a loop has changed nothing, so the next one does not either, unless others run."""
-        if self.turns is None:
-            raise _Waits
-        self.turns.wait()
+            # A round that changes nothing waits: the next one does not either, unless others run. So does
+            # one that reads what the last one read, and only counts.
+            waits = self.memory.changes == changes and _any_unchanged(carried, values, len(index))
+            counts = self.memory.changes == changes and reads.same(last)
+            looks, last = looks + 1 if counts else 0, reads
+            if self.turns is not None and (waits or counts):
+                self.turns.wait(counts=not waits)
+            elif waits or looks > MOST_LOOKS:
+                raise _Waits
 
     def do_call(self, op, env):
         function = self.functions[op.attribute(r'@"?([\w$.]+)')]

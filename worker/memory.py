@@ -22,10 +22,27 @@ class OutOfBounds(Fault):
         return "touches memory outside its arguments: " + super().__str__()
 
 
+class Reads:
+    """The words of memory that a round of a loop reads; or many, which are not told apart."""
+
+    def __init__(self, around=None):
+        self.words, self.many, self.around = set(), False, around
+
+    def note(self, words):
+        self.many |= words.size > 1024 or len(self.words) > 4096
+        if not self.many:
+            self.words.update(words.ravel().tolist())
+        if self.around is not None:
+            self.around.note(words)
+
+    def same(self, other):
+        return other is not None and bool(self.words) and not self.many and self.words == other.words
+
+
 class Memory:
     """The launch's buffers. `arrays` are writable uint8 arrays. If `watched`, `changes` counts the
-    writes that changed something, `changed` gets their words, and `reads`, if there is one, notes the
-    words that are read. A word is an address without its last three bits: no access crosses its end."""
+    writes that changed something, and `changed` gets their words. `reads`, if there is one, notes what is
+    read. A word is an address without its last three bits: no access crosses its end."""
 
     def __init__(self, arrays):
         self.arrays = arrays

@@ -215,6 +215,30 @@ def test_a_fault_of_a_program_that_waited_is_its_own():
         launch(body, [4], {"x": whole(4), "count": whole(1), "y": whole(4)})
 
 
+@pytest.mark.parametrize("read", ["tl.atomic_add(x + p - 1, 0)", "tl.load(x + p - 1, volatile=True)"])
+def test_a_wait_may_count_its_rounds(read):
+    """As those do that give up in the end."""
+    body = """
+p = tl.program_id(0)
+if p > 0:
+    rounds = 0
+    while (%s == 0) & (rounds < 100000000):
+        rounds += 1
+    tl.store(y + p, tl.load(x + p - 1))
+tl.store(x + p, p + 1)
+""" % read
+    x, y = whole(100), whole(100)
+    launch(body, [100], {"x": x, "y": y})
+    assert y.tolist() == list(range(100))
+
+
+@pytest.mark.parametrize("grid", [1, 4])
+def test_a_wait_that_counts_its_rounds_in_vain_is_told(grid):
+    body = "rounds = 0\nwhile (tl.load(x, volatile=True) == 0) & (rounds < 1000000000):\n    rounds += 1\n"
+    with pytest.raises(Fault, match="wait"):
+        launch(body + "tl.store(y, rounds)", [grid], {"x": whole(1), "y": whole(1)})
+
+
 def test_a_loop_that_counts_its_rounds_is_no_wait():
     body = "n = 0\nwhile (tl.load(x) == 0) & (n < 10):\n    n += 1\ntl.store(y, n)"
     y = whole(1)
