@@ -14,7 +14,7 @@ import numpy as np
 from memory import Fault
 from refusal import Refused
 
-MOST_LOOKS = 1 << 12  # of programs that count them, with no change in memory
+MOST_LOOKS = 1 << 10  # with no change in memory; then programs that count them count without a break
 
 
 class Turns:
@@ -27,16 +27,16 @@ class Turns:
         self.memory.watched = True
         self.back = threading.Semaphore(0)  # released when the program under way stops or gives way
         self.current, self.ended = None, False
-        self.under_way, self.ready = set(), []
+        self.left, self.under_way, self.ready = [], set(), []  # to start; begun; of these, not asleep
         self.asleep, self.looks = set(), 0  # programs that wait; how often some went on nevertheless
         self.awaited = collections.defaultdict(set)  # by word of memory, the programs
 
     def run_all(self, numbers):
         """Starts the programs in this order."""
-        left = list(reversed(numbers))
+        self.left = list(reversed(numbers))
         try:
-            while left or self.under_way:
-                program = self._next(left)
+            while self.left or self.under_way:
+                program = self._next()
                 self._turn(program)
                 if program.done:
                     self.under_way.remove(program)
@@ -50,9 +50,9 @@ class Turns:
                     program.go.release()
                     program.join()
 
-    def _next(self, left):
-        if left and (len(self.under_way) < self.together or not self.ready):
-            program = _Program(self, left.pop())
+    def _next(self):
+        if self.left and (len(self.under_way) < self.together or not self.ready):
+            program = _Program(self, self.left.pop())
             self.under_way.add(program)
             return program
         if not self.ready:
@@ -63,7 +63,7 @@ class Turns:
         """All wait. Those that count how often they look go on."""
         counting = [program for program in self.asleep if program.counts]
         self.looks += len(counting)
-        if not counting or self.looks > MOST_LOOKS:
+        if not counting:
             number = min(program.number for program in self.under_way)
             raise Fault("waits for ever: program %d, and no program that is left changes what it "
                         "waits for" % number)
@@ -102,12 +102,14 @@ class Turns:
             self.ready.append(program)
 
     def before_access(self):
-        if self.chance is None or self.chance.random() < 0.5:
+        if (self.ready or self.left) and (self.chance is None or self.chance.random() < 0.5):
             self._give_way()
 
     def wait(self, counts):
         """The program under way waits until something that it has read (Memory.reads) changes. `counts`:
         it counts how often it looks."""
+        if counts and self.looks > MOST_LOOKS:
+            return
         program = self.current
         program.reads, program.counts = self.memory.reads, counts
         self.asleep.add(program)

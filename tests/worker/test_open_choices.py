@@ -233,10 +233,18 @@ tl.store(x + p, p + 1)
 
 
 @pytest.mark.parametrize("grid", [1, 4])
-def test_a_wait_that_counts_its_rounds_in_vain_is_told(grid):
+def test_a_wait_that_counts_its_rounds_in_vain_is_told_by_count(grid):
     body = "rounds = 0\nwhile (tl.load(x, volatile=True) == 0) & (rounds < 1000000000):\n    rounds += 1\n"
-    with pytest.raises(Fault, match="wait"):
-        launch(body + "tl.store(y, rounds)", [grid], {"x": whole(1), "y": whole(1)})
+    with pytest.raises(Fault, match="work"):
+        launch(body + "tl.store(y, rounds)", [grid], {"x": whole(1), "y": whole(1)}, work=1e6)
+
+
+@pytest.mark.parametrize("grid", [1, 4])
+def test_rounds_that_read_the_same_again_and_again_end(grid):
+    body = "rounds = 0\nwhile rounds < 5000:\n    rounds += tl.load(x)\ntl.store(y + tl.program_id(0), rounds)"
+    y = whole(4)
+    launch(body, [grid], {"x": whole(1) + 1, "y": y})
+    assert y[:grid].tolist() == [5000] * grid
 
 
 def test_a_loop_that_counts_its_rounds_is_no_wait():
