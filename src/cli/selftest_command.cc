@@ -18,8 +18,7 @@ struct SelftestFlags {
   std::vector<std::string> places = {shipped("tests/corpora")};
   std::string family;
   int trials = 0, part = 1, parts = 1;
-  bool json = false, verbose = false;
-  double sanitize = 0;
+  bool json = false, verbose = false, sanitize = false;
   std::optional<uint64_t> seed;
   MachineFlags machine;
 };
@@ -78,7 +77,6 @@ int run_selftest(const SelftestFlags& flags) {
   Session machine(config);
   VerifyOptions options;
   options.sanitizer = sanitizer.get();
-  options.sanitized_share = flags.sanitize;
   options.trials = flags.trials;
   options.seed = seed_or_secret(flags.seed);
   machine.executor.hello();

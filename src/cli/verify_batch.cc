@@ -86,7 +86,7 @@ int run_batch(const BatchFlags& flags, const MachineFlags& machine_flags, Verify
       if (!request->folder.empty()) folders.insert(package_root(request->folder).string());
     }
   }
-  const auto sanitizer = sanitizer_for(options.sanitized_share, config.executor);
+  const auto sanitizer = sanitizer_for(flags.sanitize, config.executor);
   options.sanitizer = sanitizer.get();
   config.workers.visible.assign(folders.begin(), folders.end());
 

@@ -32,8 +32,8 @@ struct VerifyFlags {
   std::string tolerance = "calibrated", coverage = "hybrid";
   int trials = 0, trial_timeout = 300, record_timeout = 60, file_timeout = 60;
   std::vector<std::string> baselines = {kDefault};
-  double record_again = 0.02, sanitize = 0;
-  bool json = false, no_time = false, no_baseline = false, run_file = false;
+  double record_again = 0.02;
+  bool json = false, no_time = false, no_baseline = false, run_file = false, sanitize = false;
   std::optional<uint64_t> seed;
   double width = -1;  // not given
   BatchFlags batch;
@@ -152,7 +152,6 @@ VerifyOptions options_of(const VerifyFlags& flags) {
   options.seed = seed_or_secret(flags.seed);
   options.width = flags.width;
   options.time = flags.machine.chosen_backend() == "cuda" && !flags.no_time;
-  options.sanitized_share = flags.sanitize;
   options.run_file = flags.run_file;
   options.file_deadline = std::chrono::seconds(flags.file_timeout);
   return options;
@@ -169,7 +168,7 @@ std::string settings_of(const VerifyFlags& flags) {
               {"time", !flags.no_time},
               {"seed", flags.seed ? Json(*flags.seed) : Json()}};
   if (flags.run_file) out["run_file"] = true;
-  if (flags.sanitize > 0) out["sanitize"] = flags.sanitize;
+  if (flags.sanitize) out["sanitize"] = true;
   return out.dump();
 }
 
@@ -227,6 +226,7 @@ int run_verify(const VerifyFlags& flags) {
     options.record_again = flags.record_again;
     BatchFlags batch = flags.batch;
     batch.out = flags.out;
+    batch.sanitize = flags.sanitize;
     return run_batch(batch, flags.machine, options, settings_of(flags));
   }
   if (!flags.out.empty()) prepare_out_folders(flags);

@@ -83,17 +83,14 @@ void add_trials_flag(CLI::App& app, int& value) {
       ->check(CLI::Range(1, 100));
 }
 
-void add_sanitize_flag(CLI::App& app, double& share) {
-  app.add_flag(
-         "--sanitize{1}", share,
-         "run what is accepted once more under compute-sanitizer: accesses out of bounds "
-         "reject it, and reads of what nobody wrote are told; of many, --sanitize=0.1 takes a "
-         "tenth")
-      ->check(real_number(0, 1));
+void add_sanitize_flag(CLI::App& app, bool& value) {
+  app.add_flag("--sanitize", value,
+               "run what is accepted once more under compute-sanitizer, on a GPU: accesses out of "
+               "bounds reject it, and reads of what nobody wrote are told");
 }
 
-std::unique_ptr<Sanitizer> sanitizer_for(double share, const ExecutorConfig& executor) {
-  return share > 0 ? std::make_unique<Sanitizer>(executor) : nullptr;
+std::unique_ptr<Sanitizer> sanitizer_for(bool sanitize, const ExecutorConfig& executor) {
+  return sanitize ? std::make_unique<Sanitizer>(executor) : nullptr;
 }
 
 void add_coverage_flag(CLI::App& app, std::string& value, const std::string& help) {

@@ -62,12 +62,11 @@ teacher::ScheduleTable schedule_table(const std::string& value, const DeviceProf
 // Adds --trials; the value stays 0 if it is not given (VerifyOptions).
 void add_trials_flag(CLI::App& app, int& value);
 
-// Adds --sanitize, the share of accepted candidates that run under compute-sanitizer; 0 if it is
-// not given.
-void add_sanitize_flag(CLI::App& app, double& share);
-// Returns what runs them; null where the share is 0. Throws InputError without compute-sanitizer or
-// GPU.
-std::unique_ptr<Sanitizer> sanitizer_for(double share, const ExecutorConfig& executor);
+// Adds --sanitize: whether accepted candidates run under compute-sanitizer.
+void add_sanitize_flag(CLI::App& app, bool& value);
+// Returns what runs them; null if the flag is not given. Throws InputError without
+// compute-sanitizer or GPU.
+std::unique_ptr<Sanitizer> sanitizer_for(bool sanitize, const ExecutorConfig& executor);
 
 // Adds --coverage, "hybrid" or "pure". `help` says what they mean for the command.
 void add_coverage_flag(

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "executor/arithmetic/arguments.h"
 #include "executor/aten/seeds.h"
 #include "executor/compare/accumulator.h"
 #include "ops/operator.h"
@@ -90,6 +91,37 @@ double near_tie_units(const Program& program, const AtenCall& step) {
   return kNearTieUnits + near_tie_units_of_sums(terms);
 }
 
+// Returns whether a value goes only where no difference can make its error larger: it is moved,
+// multiplied or divided, and returned.
+bool is_only_scaled(const Program& program, ValueId id, std::set<ValueId>& seen) {
+  if (!seen.insert(id).second) return true;
+  for (const Step& step : program.steps) {
+    const auto* call = std::get_if<AtenCall>(&step);
+    if (!call) return false;
+    const std::vector<ValueId> operands = operands_of(*call);
+    if (std::ranges::find(operands, id) == operands.end()) continue;
+    const OperatorRow* row = find_operator(call->op);
+    if (!row || !call->mutated.empty()) return false;
+    const std::string_view op = row->name;
+    const bool scales = op.starts_with("aten.mul.") || op.starts_with("aten.div.") ||
+                        op.starts_with("aten.neg.") || op.starts_with("aten.sqrt.");
+    if (row->numerics != Numerics::kExact && !scales) return false;
+    for (const ValueId result : call->results) {
+      if (result >= 0 && !is_only_scaled(program, result, seen)) return false;
+    }
+  }
+  return true;
+}
+
+// Returns whether a norm is the root of a sum of squares.
+bool is_square_root(const AtenCall& norm) {
+  const Arg* arg = norm.find("ord");
+  if (!arg) return true;
+  const auto* whole = std::get_if<int64_t>(&arg->v);
+  const auto* real = std::get_if<double>(&arg->v);
+  return (whole && *whole == 2) || (real && *real == 2);
+}
+
 }  // namespace
 
 bool rounds_results(const AtenCall& step) {
@@ -147,6 +179,7 @@ std::optional<KernelArithmetic> KernelArithmetic::of(const Program& program, con
     return found(
         AttentionArithmetic{query[0], operands_named(step, {"key", "value", "attn_mask"})});
   }
+  if (const auto reduction = ReductionArithmetic::of(program, step)) return found(*reduction);
   if (row->cls == OpClass::kNorm) {
     const auto norm = NormArithmetic::of(program, step);
     return norm ? std::optional(found(*norm)) : std::nullopt;
@@ -211,6 +244,69 @@ std::vector<at::Tensor> LongSumArithmetic::run(const OperatorCall& call,
   std::vector<at::Tensor> products = call.run(slots);
   products[0] = summed_by_one_accumulator(products[0], call.run(squared)[0], terms);
   return products;
+}
+
+std::optional<ReductionArithmetic> ReductionArithmetic::of(const Program& program,
+                                                           const AtenCall& step) {
+  const auto is = [&](const char* packet) {
+    const std::string_view op = step.op;
+    return op.starts_with("aten.") && op.substr(5).starts_with(packet) &&
+           op.substr(5 + std::string_view(packet).size()).starts_with(".");
+  };
+  const ValueId operand = value_argument(step, "self");
+  if (operand < 0 || step.results.size() != 1 || step.results[0] < 0 || !step.mutated.empty()) {
+    return std::nullopt;
+  }
+  const Value& in = program.values[operand];
+  const Value& out = program.values[step.results[0]];
+  if (in.dtype != DType::kFloat32 || out.dtype != DType::kFloat32 || out.numel() == 0) {
+    return std::nullopt;
+  }
+  ReductionArithmetic found{operand, static_cast<double>(in.numel() / out.numel()), Kind::kSum};
+  if (is("cumsum")) {
+    const Arg* arg = step.find("dim");
+    const auto* dim = arg ? std::get_if<int64_t>(&arg->v) : nullptr;
+    const auto rank = static_cast<int64_t>(in.shape.size());
+    if (!dim || rank == 0 || *dim < -rank || *dim >= rank) return std::nullopt;
+    found.kind = Kind::kPrefixes;
+    found.dim = *dim < 0 ? *dim + rank : *dim;
+    found.terms = static_cast<double>(in.shape[found.dim]);
+  } else if (is("mean")) {
+    found.kind = Kind::kMean;
+  } else if (is("var") || is("std") || (is("linalg_vector_norm") && is_square_root(step))) {
+    found.kind = Kind::kOfOneSign;
+  } else if (!is("sum") && !is("nansum")) {
+    return std::nullopt;
+  }
+  if (found.terms < kLongSum || found.terms > kLongestSum) return std::nullopt;
+  std::set<ValueId> seen;
+  if (!is_only_scaled(program, step.results[0], seen)) return std::nullopt;
+  return found;
+}
+
+std::vector<at::Tensor> ReductionArithmetic::run(const OperatorCall& call,
+                                                 std::span<const at::Tensor> slots,
+                                                 int32_t dither) const {
+  std::vector<at::Tensor> results = call.run(slots);
+  if (dither == 0) return results;
+  at::Tensor& result = results[0];
+  if (kind == Kind::kOfOneSign) {
+    result = summed_by_one_accumulator(result, result.square(), std::min(terms, kMostInARow));
+    return results;
+  }
+  const std::vector<ValueId> self = {operand};
+  const auto square = [](const at::Tensor& x) { return x.square(); };
+  at::Tensor squares = call.run(with_operands(slots, self, square))[0];
+  if (kind == Kind::kMean) squares = squares / terms;
+  at::Tensor count = at::full({1}, terms, result.options());
+  if (kind == Kind::kPrefixes) {
+    count = at::arange(1, terms + 1, result.options());
+    std::vector<int64_t> shape(result.dim(), 1);
+    shape[dim] = count.numel();
+    count = count.view(shape);
+  }
+  result = added_one_by_one(result, squares, count);
+  return results;
 }
 
 std::vector<at::Tensor> AttentionArithmetic::run(const OperatorCall& call,

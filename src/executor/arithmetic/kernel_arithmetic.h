@@ -64,6 +64,23 @@ struct LongSumArithmetic {
                               int32_t dither) const;
 };
 
+// A long sum, mean, prefix sum or norm of float32, with the errors of one accumulator, in runs with
+// a dither. Usual kernels add in lanes, and err no more than PyTorch does. One that adds one by one
+// is in doubt. Results that are added to others, or subtracted, keep PyTorch's error: a difference
+// would make the allowance large.
+struct ReductionArithmetic {
+  enum class Kind { kSum, kMean, kPrefixes, kOfOneSign };
+  // Returns nothing for steps that reduce otherwise, or less.
+  static std::optional<ReductionArithmetic> of(const Program& program, const AtenCall& step);
+  std::vector<at::Tensor> run(const OperatorCall& call, std::span<const at::Tensor> slots,
+                              int32_t dither) const;
+
+  ValueId operand;
+  double terms;  // of each element; of prefixes, the last one's
+  Kind kind;
+  int64_t dim = -1;  // of prefixes
+};
+
 // Attention in a half type whose query is rounded once more. Usual kernels multiply it by the scale
 // and by log2(e) before the first product, and keep the rest in float32.
 struct AttentionArithmetic {
@@ -85,11 +102,13 @@ class KernelArithmetic {
                                       std::span<const at::Tensor> slots) const;
   bool is_convolution() const { return std::holds_alternative<ConvolutionArithmetic>(kind_); }
   bool is_rounding() const { return std::holds_alternative<RoundingArithmetic>(kind_); }
+  // Returns whether only a dither makes a difference.
+  bool is_for_doubt() const { return std::holds_alternative<ReductionArithmetic>(kind_); }
 
  private:
-  using Kind =
-      std::variant<ConvolutionArithmetic, ExponentialArithmetic, NearOneArithmetic,
-                   RoundingArithmetic, LongSumArithmetic, NormArithmetic, AttentionArithmetic>;
+  using Kind = std::variant<ConvolutionArithmetic, ExponentialArithmetic, NearOneArithmetic,
+                            RoundingArithmetic, LongSumArithmetic, ReductionArithmetic,
+                            NormArithmetic, AttentionArithmetic>;
   explicit KernelArithmetic(Kind kind) : kind_(std::move(kind)) {}
 
   Kind kind_;

@@ -19,6 +19,16 @@ at::Tensor normal_numbers(int64_t count, at::Device device) {
 
 double accumulator_error(double terms) { return kErrorPerRootTerm * std::sqrt(terms); }
 
+at::Tensor added_one_by_one(const at::Tensor& sum, const at::Tensor& squares,
+                            const at::Tensor& terms) {
+  constexpr double kEqual = 1 - 0x1p-16, kPerTerm = 4 / (3 * 1.7320508) * 0x1p-25;
+  const at::Tensor scale = at::maximum(sum.abs(), squares.sqrt());
+  const at::Tensor equal = sum.square().ge(squares * terms * kEqual);
+  const at::Tensor usual = terms.clamp_max(kMostInARow).sqrt() * kErrorPerRootTerm;
+  const at::Tensor error = at::where(equal, terms * kPerTerm, usual);
+  return sum + scale * error * normal_numbers(sum.numel(), sum.device()).view(sum.sizes());
+}
+
 at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor& squares,
                                      double terms) {
   const at::Tensor scale = at::maximum(product.abs(), squares.sqrt());

@@ -9,6 +9,12 @@ namespace kw::exec {
 
 // Sums of fewer terms err no more in one accumulator than in a library's order.
 constexpr double kLongSum = 1024;
+// Of sums, means and norms, which kernels add in lanes: in longer ones, one of equal terms that is
+// missing is no more than what is allowed to one accumulator.
+constexpr double kLongestSum = 0x1p16;
+// Their error is measured up to here (bench/h100/numerics.json), and nothing on a GPU adds more one
+// by one.
+constexpr double kMostInARow = 0x1p14;
 // The relative error of one accumulator is this times the root of the number of terms.
 constexpr double kErrorPerRootTerm = 1.8e-8;
 
@@ -19,6 +25,13 @@ constexpr double kErrorPerRootTerm = 1.8e-8;
 // fixed stretch of numbers and not from a generator.
 at::Tensor summed_by_one_accumulator(const at::Tensor& product, const at::Tensor& squares,
                                      double terms);
+
+// Does the same for a sum, or a mean, of `terms` numbers (a tensor that broadcasts) and the sum of
+// their squares; for a mean, that of the squares of the numbers over `terms`. If the numbers are
+// equal, the sum loses up to half a unit of itself each time, always the same way until it doubles.
+// That is at most 4/3 terms 2^-25 of the result, and 1/sqrt(3) of it in the mean square.
+at::Tensor added_one_by_one(const at::Tensor& sum, const at::Tensor& squares,
+                            const at::Tensor& terms);
 
 // The relative error of a mean is a unit in the last place, as Triton's `/` is right to two of
 // them.

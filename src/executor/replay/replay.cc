@@ -352,7 +352,7 @@ void Replay::run_call(int index, Run& run) {
 
 bool Replay::has_kernel_arithmetic() const {
   return std::any_of(steps_.begin(), steps_.end(), [](const PreparedStep& step) {
-    return step.as_kernels && !step.as_kernels->is_rounding();
+    return step.as_kernels && !step.as_kernels->is_rounding() && !step.as_kernels->is_for_doubt();
   });
 }
 

@@ -275,35 +275,6 @@ TEST_F(ReplayTest, ProbabilitiesOutsideOfTheirRangeAreRefused) {
   }
 }
 
-Program product_of(int64_t terms, const char* dtype) {
-  return make_program({value_json(dtype, {64, terms}, 0), value_json(dtype, {terms, 48}, 1),
-                       value_json(dtype, {64, 48}, 2)},
-                      {0, 1}, {step_json("aten.mm.default", {{"self", v(0)}, {"mat2", v(1)}}, {2})},
-                      {2});
-}
-
-// The errors have the size of those of one fp32 accumulator, in rows of any scale.
-TEST_F(ReplayTest, LongProductsErrAsOneAccumulatorDoes) {
-  constexpr int64_t kTerms = 4096;
-  const at::Tensor a = at::randn({64, kTerms}), b = at::randn({kTerms, 48});
-  a.narrow(0, 0, 32).mul_(1e-3);
-  at::Tensor one_by_one = at::zeros({64, 48});
-  for (int64_t k = 0; k < kTerms; ++k) {
-    one_by_one.addcmul_(a.narrow(1, k, 1).expand({64, 48}), b.narrow(0, k, 1).expand({64, 48}));
-  }
-  const at::Tensor exact = a.to(at::kDouble).mm(b.to(at::kDouble));
-  const auto rms = [&](const at::Tensor& got, int64_t row) {
-    const at::Tensor off = (got.to(at::kDouble) - exact).narrow(0, row, 32);
-    return (off.norm() / exact.narrow(0, row, 32).norm()).item<double>();
-  };
-  const at::Tensor emulated =
-      run(product_of(kTerms, "float32"), {a, b}, ReplayOptions::as_kernels())[0];
-  for (int64_t row : {0, 32}) {
-    EXPECT_LT(rms(emulated, row), 1.5 * rms(one_by_one, row));
-    EXPECT_GT(rms(emulated, row), 0.5 * rms(one_by_one, row));
-  }
-}
-
 // Returns round(x * y) if the rounded number is to be computed, otherwise round(x).
 Program rounded(bool computed) {
   Json steps = Json::array();
@@ -576,15 +547,6 @@ TEST_F(ReplayTest, RunningStatisticsAreOverwrittenOnce) {
   at::batch_norm(x, {}, {}, expected_mean, expected_variance, true, 0.1, 1e-5, false);
   EXPECT_TRUE(mean.equal(expected_mean));
   EXPECT_TRUE(variance.equal(expected_variance));
-}
-
-TEST_F(ReplayTest, OtherProductsAreAsPyTorchComputesThem) {
-  for (const auto& [terms, dtype] : {std::pair{512, "float32"}, std::pair{4096, "float64"}}) {
-    const at::ScalarType type = dtype == std::string("float64") ? at::kDouble : at::kFloat;
-    const at::Tensor a = at::randn({64, terms}, type), b = at::randn({terms, 48}, type);
-    EXPECT_TRUE(
-        at::equal(run(product_of(terms, dtype), {a, b}, ReplayOptions::as_kernels())[0], a.mm(b)));
-  }
 }
 
 // A native group norm uses its own sizes, for an input of any shape.
