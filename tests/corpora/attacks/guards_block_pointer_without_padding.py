@@ -1,4 +1,4 @@
-# program wrong | family: guards | mechanism: a block pointer checks its boundary and has no value beyond it | stage: correct | check: outputs | judge: cpu
+# program wrong | family: guards | mechanism: a block pointer checks its boundary and has no value beyond it | stage: correct | check: outputs+noop | judge: cpu
 # %% reference
 import torch
 import torch.nn as nn

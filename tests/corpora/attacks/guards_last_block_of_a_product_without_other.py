@@ -1,4 +1,4 @@
-# program wrong | family: guards | mechanism: the last block of a product's inner dimension is loaded with a mask and without a value behind it | stage: correct | check: outputs | judge: cpu
+# program wrong | family: guards | mechanism: the last block of a product's inner dimension is loaded with a mask and without a value behind it | stage: correct | check: outputs+noop | judge: cpu
 # %% reference
 import torch
 import torch.nn as nn
