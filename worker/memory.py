@@ -41,14 +41,14 @@ class Reads:
 
 class Memory:
     """The launch's buffers. `arrays` are writable uint8 arrays. If `watched`, `changes` counts the
-    writes that changed something, and `changed` gets their words. `reads`, if there is one, notes what is
+    writes that changed something. `changed`, if there is one, gets their words, and `reads` notes what is
     read. A word is an address without its last three bits: no access crosses its end."""
 
     def __init__(self, arrays):
         self.arrays = arrays
         self.views = {}
         self.watched, self.changes = False, 0
-        self.changed, self.reads = [], None
+        self.changed, self.reads = None, None
 
     @staticmethod
     def address(buffer, offset):
@@ -127,7 +127,8 @@ class Memory:
 
     def _note_change(self, addresses):
         self.changes += 1
-        self.changed.append(addresses >> 3)
+        if self.changed is not None:
+            self.changed.append(addresses >> 3)
 
     def update(self, operation, addresses, raw, element):
         """Unordered read-modify-write of raw elements."""

@@ -14,7 +14,7 @@ import numpy as np
 from memory import Fault
 from refusal import Refused
 
-MOST_LOOKS = 1 << 10  # with no change in memory; then programs that count them count without a break
+MOST_IN_VAIN = 1 << 10  # with no change in memory; then programs that count them count without a break
 
 
 class Turns:
@@ -24,7 +24,7 @@ class Turns:
 
     def __init__(self, memory, run, together, chance=None):
         self.memory, self.run, self.together, self.chance = memory, run, together, chance
-        self.memory.watched = True
+        self.memory.watched, self.memory.changed = True, []
         self.back = threading.Semaphore(0)  # released when the program under way stops or gives way
         self.current, self.ended = None, False
         self.left, self.under_way, self.ready = [], set(), []  # to start; begun; of these, not asleep
@@ -108,7 +108,7 @@ class Turns:
     def wait(self, counts):
         """The program under way waits until something that it has read (Memory.reads) changes. `counts`:
         it counts how often it looks."""
-        if counts and self.looks > MOST_LOOKS:
+        if counts and self.looks > MOST_IN_VAIN:
             return
         program = self.current
         program.reads, program.counts = self.memory.reads, counts
