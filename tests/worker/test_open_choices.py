@@ -118,6 +118,18 @@ def test_equal_seeds_give_equal_orders():
     assert sorted(orders[2]) == list(range(16))
 
 
+@pytest.mark.parametrize("first", [0, 7, 2**63])
+def test_seeds_in_a_row_show_each_value_of_masked_elements(first):
+    """A maximum shows large ones alone, as NaN counts for nothing there."""
+    found = set()
+    for seed in range(first, first + 3):
+        x, y = torch.zeros(4), torch.zeros(4)
+        launch("i = tl.arange(0, 4)\ntl.store(y + i, tl.load(x + i, mask=i < 2))", [1], {"x": x, "y": y},
+               seed=[seed, 5])
+        found.add("nan" if y[3].isnan() else y[3].item())
+    assert found == {"nan", 3e4, -3e4}
+
+
 # -- programs that wait -----------------------------------------------------------------------------
 
 TURNS = """
