@@ -57,7 +57,7 @@ constexpr const char* kShared = R"(========= COMPUTE-SANITIZER
 ========= 
 )";
 
-// Of a tool that still runs.
+// A tool that still runs has written its title.
 constexpr const char* kNothing = "========= COMPUTE-SANITIZER\n";
 
 TEST(Findings, SayWhatWhereAndHowOften) {

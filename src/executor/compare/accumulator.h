@@ -9,8 +9,8 @@ namespace kw::exec {
 
 // Sums of fewer terms err no more in one accumulator than in a library's order.
 constexpr double kLongSum = 1024;
-// Of sums, means and norms, which kernels add in lanes: in longer ones, one of equal terms that is
-// missing is no more than what is allowed to one accumulator.
+// Kernels add sums, means and norms in lanes. Longer ones get no such error: it would hide one of
+// equal terms that is missing.
 constexpr double kLongestSum = 0x1p16;
 // Their error is measured up to here (bench/h100/numerics.json), and nothing on a GPU adds more one
 // by one.
