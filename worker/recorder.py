@@ -179,8 +179,8 @@ class Recording:
             raise Refused("raised", "get_inputs returned a %s: return forward's arguments in a list"
                           % kind_of(arguments), self.harness.name, None)
         numbers = self.request.get("numbers")
-        if numbers:
-            arguments = [other_numbers.changed(a, numbers == "floats") for a in arguments]
+        if numbers is not None:
+            arguments = other_numbers.changed(list(arguments), numbers)
         return [a.cuda() if isinstance(a, torch.Tensor) else a for a in arguments]
 
     def _begin(self):

@@ -149,6 +149,7 @@ while True:
         flags = ["inputs_unchanged", "guards_intact", "buffers_equal",
                  "passes_zeros", "passes_stale", "no_launch_changes"]
         send({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
+              "others_than_copies": [], "copies": [],
               "difference": "", "seconds": 0.5, "phases": {}, "peak_bytes": os.getpid(),
               **{flag: True for flag in flags}}, hold=seed == 8)  # with the next answer
 )";

@@ -283,6 +283,12 @@ Json to_json(const TrialReport& report) {
   for (const OutputErrors& errors : report.outputs) out["outputs"].push_back(to_json(errors));
   for_each_finding(report, [&](const char* name, bool finding) { out[name] = finding; });
   out["idle_launches"] = report.idle_launches;
+  out["others_than_copies"] = report.copies.others;
+  out["copies"] = Json::array();
+  for (const LaunchCopy& copy : report.copies.copies) {
+    out["copies"].push_back(
+        {copy.step, copy.source, number_to_json(copy.factor), number_to_json(copy.addend)});
+  }
   out["seconds"] = number_to_json(report.seconds);
   out["phases"] = phases_to_json(report.phases);
   out["peak_bytes"] = report.peak_bytes;
@@ -303,6 +309,15 @@ TrialReport trial_report_from_json(const JsonReader& in) {
                    [&](const char* name, bool& finding) { finding = in.at(name).boolean(); });
   for (const JsonReader& step : in.at("idle_launches").items()) {
     report.idle_launches.push_back(id_from_json(step));
+  }
+  for (const JsonReader& step : in.at("others_than_copies").items()) {
+    report.copies.others.push_back(id_from_json(step));
+  }
+  for (const JsonReader& entry : in.at("copies").items()) {
+    const std::vector<JsonReader> of = entry.items();
+    if (of.size() != 4) entry.fail("a copy has a step, a source, a factor and an addend");
+    report.copies.copies.push_back({id_from_json(of[0]), id_from_json(of[1]),
+                                    number_from_json(of[2]), number_from_json(of[3])});
   }
   report.seconds = number_from_json(in.at("seconds"));
   report.phases = phases_from_json(in.at("phases"));

@@ -88,7 +88,9 @@ struct TrialRequest {
   int candidate = 0;
   uint64_t seed = 0;
   Variation variation = Variation::kPlain;
-  int only = -1;  // the one input that varies; -1: all. kCrossed: the threshold that is crossed
+  // The one input that varies; -1: all. kCrossed: which of the thresholds that the draw does not
+  // cross.
+  int only = -1;
   std::vector<int> fixed;    // of the reference's state, the entries that stay as they are
   bool check_noop = false;   // run again with all launches skipped: TrialReport::no_launch_changes
   bool each_launch = false;  // run once without each forward launch: TrialReport::idle_launches
@@ -159,6 +161,23 @@ struct Reply {
   bool ok() const { return status == ReplyStatus::kOk; }
 };
 
+// A launch that only copies a value that PyTorch computed, or that such a launch wrote: in any
+// order, times a factor, plus an addend.
+struct LaunchCopy {
+  int step = 0;    // of the candidate's forward
+  int source = 0;  // value number
+  double factor = 1, addend = 0;
+  bool operator==(const LaunchCopy&) const = default;
+};
+// What a run showed of the launches that read what PyTorch computed: the steps of those that do
+// more than copy, and what the others copy. Of a launch that wrote nothing but zeros, for example,
+// it shows nothing.
+struct LaunchCopies {
+  std::vector<int> others;
+  std::vector<LaunchCopy> copies;
+  bool operator==(const LaunchCopies&) const = default;
+};
+
 struct TrialReport : Reply {
   Side fault = Side::kNone;  // of kFailed and kNotJudged
   std::string difference;    // for people: the first thing that made a bool below false
@@ -172,6 +191,7 @@ struct TrialReport : Reply {
   // Forward step indices whose omission changes no output. Of more than 16 launches, only 16 that
   // are spread over the program are tried, and more only if none of these matters.
   std::vector<int> idle_launches;
+  LaunchCopies copies;
   double seconds = 0;
   // What the seconds were spent on: "draw" (inputs and parameters), "candidate", "noop" (calls
   // without launches), "reference: ..." (each of its runs, and its errors), "compare", "keep".

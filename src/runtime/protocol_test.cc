@@ -64,6 +64,7 @@ TrialReport any_trial_report(std::mt19937_64& random) {
     *finding = random() % 2;
   }
   report.idle_launches = {static_cast<int>(random() % 100), 7};
+  report.copies = {{3}, {{4, 17, -0.25, 0.5}, {5, 2, 1, 0}}};
   report.seconds = 1.5;
   report.phases = {{"draw", 0.25}, {"compare", 1}};
   report.peak_bytes = static_cast<int64_t>(random() >> 1);
@@ -119,6 +120,7 @@ TEST(Protocol, TrialReportsKeepEverything) {
     }
     EXPECT_EQ(back.difference, report.difference);
     EXPECT_EQ(back.idle_launches, report.idle_launches);
+    EXPECT_EQ(back.copies, report.copies);
     EXPECT_EQ(back.passes_stale, report.passes_stale);
     EXPECT_EQ(back.peak_bytes, report.peak_bytes);
     EXPECT_EQ(back.phases, report.phases);

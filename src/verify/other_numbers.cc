@@ -13,11 +13,14 @@ namespace {
 
 using OtherNumbers = RecordRequest::OtherNumbers;
 
-// Returns whether an argument's tree (docs/formats/task.md) has a number or a flag in it.
-bool has_numbers(const Json& tree) {
-  if (tree.is_number() || tree.is_boolean()) return true;
-  if (tree.is_object() && (tree.contains("in") || tree.contains("out"))) return false;
-  return tree.is_structured() && std::any_of(tree.begin(), tree.end(), has_numbers);
+// Returns how many numbers and flags are in an argument's tree (docs/formats/task.md).
+int count_numbers(const Json& tree) {
+  if (tree.is_number() || tree.is_boolean()) return 1;
+  if (!tree.is_structured()) return 0;
+  if (tree.is_object() && (tree.contains("in") || tree.contains("out"))) return 0;
+  int count = 0;
+  for (const Json& part : tree) count += count_numbers(part);
+  return count;
 }
 
 // Returns the request for the reference that a candidate's request names.
@@ -36,42 +39,56 @@ RecordRequest of_reference(const Reference& reference, const RecordRequest& cand
 
 void Verifier::check_other_numbers(const Reference& reference, const RecordRequest& request,
                                    const VerifyOptions& options, Verdict& verdict) {
-  const bool asked = varies(options) && !request.fragment && !request.harness_text.empty() &&
-                     has_numbers(reference.task.arguments);
-  if (verdict.outcome != Verdict::Outcome::kAccepted || !asked) return;
+  constexpr int kMostAlone = 8;
+  const bool asked = varies(options) && !request.fragment && !request.harness_text.empty();
+  const int count = asked ? count_numbers(reference.task.arguments) : 0;
+  const auto try_with = [&](OtherNumbers numbers, int number) {
+    RecordRequest own = request;
+    own.numbers = numbers;
+    own.number = number;
+    return verdict.outcome == Verdict::Outcome::kAccepted &&
+           takes_other_numbers(reference, own, options, verdict);
+  };
+  if (count == 0 || try_with(OtherNumbers::kAll, 0)) return;
+  // Some of them may be sizes, dimensions or modes that the reference does not take otherwise.
+  try_with(OtherNumbers::kFloats, 0);
+  for (int i = 0; count > 1 && i < std::min(count, kMostAlone); ++i) {
+    try_with(OtherNumbers::kOne, i);
+  }
+}
+
+bool Verifier::takes_other_numbers(const Reference& reference, const RecordRequest& request,
+                                   const VerifyOptions& options, Verdict& verdict) {
   BuildPlan plan = build_plan(options);
   plan.cache = &cache_;
-  for (const OtherNumbers numbers : {OtherNumbers::kAll, OtherNumbers::kFloats}) {
-    RecordRequest theirs = of_reference(reference, request), own = request;
-    theirs.numbers = own.numbers = numbers;
-    const JobOutcome<BuiltTask> other = build_and_blame(workers_, theirs, plan);
-    if (other.fault) continue;  // it takes no such numbers
-    Reference changed;
-    changed.task = canonical(other.value->task);
-    if (changed.task.arguments.dump() == reference.task.arguments.dump()) return;
-    const JobOutcome<BuiltTask> built = build_and_blame(workers_, own, plan);
-    if (built.fault) return;
-    const JobOutcome<Task> candidate = adopted(changed, canonical(built.value->task), own);
-    if (candidate.fault) return;
-    const HeldTask held_reference(executor_, changed.task), held(executor_, *candidate.value);
-    changed.id = held_reference.id();
-    VerifyOptions plain = options;
-    plain.variations = plain.noop_checks = false;
-    Verdict found;
-    std::vector<int> idle;
-    if (check_correct(changed, held.id(), plain, found, idle)) return;
-    if (found.outcome != Verdict::Outcome::kRejected) return;
-    std::erase_if(verdict.stages,
-                  [](const StageResult& stage) { return stage.stage >= Stage::kCorrect; });
-    StageResult stage = std::move(found.stages.back());
-    stage.reason = "with other numbers among the arguments (" + changed.task.arguments.dump() +
-                   " for " + reference.task.arguments.dump() + "): " + stage.reason;
-    verdict.outcome = found.outcome;
-    verdict.rejected_at = Stage::kCorrect;
-    verdict.reason = stage.reason;
-    verdict.stages.push_back(std::move(stage));
-    return;
-  }
+  RecordRequest theirs = of_reference(reference, request);
+  const JobOutcome<BuiltTask> other = build_and_blame(workers_, theirs, plan);
+  if (other.fault) return false;
+  Reference changed;
+  changed.task = canonical(other.value->task);
+  if (changed.task.arguments.dump() == reference.task.arguments.dump()) return true;
+  const JobOutcome<BuiltTask> built = build_and_blame(workers_, request, plan);
+  if (built.fault) return true;
+  const JobOutcome<Task> candidate = adopted(changed, canonical(built.value->task), request);
+  if (candidate.fault) return true;
+  const HeldTask held_reference(executor_, changed.task), held(executor_, *candidate.value);
+  changed.id = held_reference.id();
+  VerifyOptions plain = options;
+  plain.variations = plain.noop_checks = false;
+  Verdict found;
+  LaunchFindings launches;
+  if (check_correct(changed, held.id(), plain, found, launches)) return true;
+  if (found.outcome != Verdict::Outcome::kRejected) return true;
+  std::erase_if(verdict.stages,
+                [](const StageResult& stage) { return stage.stage >= Stage::kCorrect; });
+  StageResult stage = std::move(found.stages.back());
+  stage.reason = "with other numbers among the arguments (" + changed.task.arguments.dump() +
+                 " for " + reference.task.arguments.dump() + "): " + stage.reason;
+  verdict.outcome = found.outcome;
+  verdict.rejected_at = Stage::kCorrect;
+  verdict.reason = stage.reason;
+  verdict.stages.push_back(std::move(stage));
+  return true;
 }
 
 }  // namespace kw

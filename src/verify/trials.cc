@@ -53,9 +53,9 @@ constexpr double kFarFactor = 4;
 constexpr double kInDoubt = 64;
 
 // The seeds of varied trials are options.seed, plus kVariedSeeds, plus kSeedsPerVariation times the
-// variation, plus kSeedsPerRepeat times the number of earlier trials of the same variation. They do
-// not depend on which other variations are tried, so that all candidates of a task share what is
-// known about its reference.
+// variation, plus kSeedsPerRepeat times the number of earlier trials of the same variation (but for
+// those that cross thresholds). They do not depend on which other variations are tried, so that all
+// candidates of a task share what is known about its reference.
 //
 // Trials on inputs as the task draws them have the seeds from options.seed on. Their number is far
 // below 1000.
@@ -177,7 +177,8 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     const SourceChange change = source_change(variation).value();
     if (std::ranges::find(changes, change) != changes.end()) variations.push_back(variation);
   }
-  constexpr size_t kMostThresholds = 4;
+  constexpr size_t kMostThresholds = 8;
+  // The draws decide which of the thresholds these are.
   size_t thresholds = runs_on_cpu(reference) ? named_thresholds(reference.forward).size() : 0;
   thresholds = std::min(thresholds, kMostThresholds);
   variations.insert(variations.end(), thresholds, Variation::kCrossed);
@@ -187,8 +188,9 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     varied.variation = v;
     const auto repeated = static_cast<uint64_t>(std::count_if(
         out.begin(), out.end(), [&](const TrialRequest& other) { return other.variation == v; }));
-    varied.seed = options.seed + kVariedSeeds + kSeedsPerVariation * static_cast<uint64_t>(v) +
-                  kSeedsPerRepeat * repeated;
+    varied.seed = options.seed + kVariedSeeds + kSeedsPerVariation * static_cast<uint64_t>(v);
+    // The same draw is scaled in several ways.
+    if (v != Variation::kCrossed) varied.seed += kSeedsPerRepeat * repeated;
     varied.unwritten = unwritten_of(out.size());
     varied.only = v == Variation::kCrossed ? static_cast<int>(repeated) : -1;
     out.push_back(varied);
@@ -263,6 +265,7 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   for (const OutputErrors& e : report.outputs) trial["outputs"].push_back(errors_to_json(e));
   evidence_.push_back(trial);
   if (request.each_launch) idle_launches_ = report.idle_launches;
+  add_copies(report.copies);
   if (plain) {
     degenerate_ = degenerate_ || report.passes_zeros || report.passes_stale;
     allclose_ = allclose_.value_or(true) &&
@@ -273,6 +276,37 @@ std::string TrialJudge::add(const TrialRequest& request, TrialReport report) {
   }
   if (request.variation == Variation::kUneven) uneven_.add(report.outputs);
   return fault(request, report);
+}
+
+// A launch copies only if all trials say so, with the same factors. A factor that depends on the
+// numbers, such as that of a softmax of one row, is work.
+void TrialJudge::add_copies(const LaunchCopies& found) {
+  others_than_copies_.insert(found.others.begin(), found.others.end());
+  std::map<int, std::vector<LaunchCopy>> copies;
+  for (const LaunchCopy& copy : found.copies) copies[copy.step].push_back(copy);
+  const auto near = [](double one, double other) {
+    constexpr double kApart = 0.05;
+    return std::abs(one - other) <= kApart * std::max(std::abs(one), std::abs(other));
+  };
+  // Beside large numbers an addend does not show.
+  const auto same = [&](const LaunchCopy& one, const LaunchCopy& other) {
+    return one.source == other.source && near(one.factor, other.factor) &&
+           (one.addend == 0 || other.addend == 0 || near(one.addend, other.addend));
+  };
+  for (auto& [step, all] : copies) {
+    const auto [known, first] = copies_.try_emplace(step, all);
+    if (!first && !std::ranges::equal(known->second, all, same)) others_than_copies_.insert(step);
+  }
+}
+
+LaunchFindings TrialJudge::launches() const {
+  LaunchFindings out{idle_launches_, {}};
+  for (const auto& [step, copies] : copies_) {
+    if (!others_than_copies_.contains(step)) {
+      out.copies.insert(out.copies.end(), copies.begin(), copies.end());
+    }
+  }
+  return out;
 }
 
 std::string TrialJudge::reason_to_skip(const TrialRequest& request, TrialReport& report) const {

@@ -1,12 +1,14 @@
 // Which trials a candidate goes through, and what their reports, together, say of it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "program/program.h"
+#include "verify/coverage/coverage.h"
 #include "verify/numerics/domain.h"
 #include "verify/options.h"
 
@@ -55,7 +57,8 @@ class TrialJudge {
   std::string together();
 
   const Json& evidence() const { return evidence_; }  // an element a trial
-  const std::vector<int>& idle_launches() const { return idle_launches_; }
+  // What all trials together found out about the candidate's launches.
+  LaunchFindings launches() const;
   // Whether zeros, or the answer to other inputs, would pass.
   bool degenerate() const { return degenerate_; }
   // Returns whether all outputs on inputs as the task draws them pass KernelBench's comparison,
@@ -65,6 +68,7 @@ class TrialJudge {
  private:
   bool checked(std::string_view check) const { return !options_.without.contains(check); }
   std::string fault(const TrialRequest& request, const TrialReport& report);
+  void add_copies(const LaunchCopies& found);
   // Whether an output may be anything in such a trial.
   bool is_free(size_t output, Variation variation) const;
   // Why a varied set says nothing; empty when it says something.
@@ -82,6 +86,8 @@ class TrialJudge {
   ErrorPool uneven_{8};
   bool finite_task_ = true;  // on inputs as it draws them
   std::vector<int> idle_launches_;
+  std::map<int, std::vector<LaunchCopy>> copies_;  // by step: as the first trial found them
+  std::set<int> others_than_copies_;
   bool degenerate_ = false;
   std::optional<bool> allclose_;
 };

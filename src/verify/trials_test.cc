@@ -320,11 +320,32 @@ TEST_F(JudgeTest, WhatIsKnownOfLaunchesAndOfTheTaskIsKept) {
   report.passes_zeros = true;
   TrialRequest request = of(Variation::kPlain);
   EXPECT_EQ(judge.add(request, report), "");
-  EXPECT_TRUE(judge.idle_launches().empty()) << "nobody asked";
+  EXPECT_TRUE(judge.launches().empty()) << "nobody asked";
   request.each_launch = true;
   EXPECT_EQ(judge.add(request, report), "");
-  EXPECT_EQ(judge.idle_launches(), std::vector<int>{3});
+  EXPECT_EQ(judge.launches().idle, std::vector<int>{3});
   EXPECT_TRUE(judge.degenerate());
+}
+
+TEST_F(JudgeTest, ALaunchCopiesIfAllTrialsSaySo) {
+  const auto with = [&](LaunchCopies copies) {
+    TrialReport report = right();
+    report.copies = std::move(copies);
+    EXPECT_EQ(judge.add(of(Variation::kPlain), report), "");
+  };
+  const auto copying = [&] {
+    std::vector<int> out;
+    for (const LaunchCopy& copy : judge.launches().copies) out.push_back(copy.step);
+    return out;
+  };
+  with({{}, {{1, 0, 2, 0.5}, {2, 0, 2, 3}, {3, 0, 2, 0}, {4, 0, 1, 0}}});
+  EXPECT_EQ(copying(), (std::vector<int>{1, 2, 3, 4}));
+  // Step 1 is the same but for rounding, or beside large numbers. Others add or multiply by what
+  // depends on the numbers, or compute.
+  with({{4}, {{1, 0, 2.01, 0}, {2, 0, 2, 30}, {3, 0, 5, 0}}});
+  EXPECT_EQ(copying(), std::vector<int>{1});
+  with({});  // a trial that shows nothing
+  EXPECT_EQ(copying(), std::vector<int>{1});
 }
 
 TEST_F(JudgeTest, WhatKernelBenchWouldSayIsKeptBesideTheVerdict) {

@@ -273,12 +273,12 @@ void Verifier::judge(const Reference& reference, const Task& candidate,
   }
   if (!check_coverage(reference, candidate, options, {}, verdict)) return;
   const HeldTask held(executor_, candidate);
-  std::vector<int> idle;
-  bool accepted = check_correct(reference, held.id(), options, verdict, idle) &&
+  LaunchFindings launches;
+  bool accepted = check_correct(reference, held.id(), options, verdict, launches) &&
                   check_sanitized(reference, candidate, options, verdict);
-  // Launches that turned out to change nothing earn no share.
-  if (accepted && !idle.empty()) {
-    accepted = check_coverage(reference, candidate, options, idle, verdict);
+  // Some launches may earn nothing, as the trials found out.
+  if (accepted && !launches.empty()) {
+    accepted = check_coverage(reference, candidate, options, launches, verdict);
   }
   if (accepted && options.time) accepted = check_time(reference, held.id(), options, verdict);
   if (accepted) verdict.outcome = Verdict::Outcome::kAccepted;
@@ -319,26 +319,31 @@ bool Verifier::is_correct(const Reference& reference, const Task& candidate,
   if (!interface_fault(reference.task, candidate).empty()) return false;
   options.noop_checks = false;  // there may be no launches
   Verdict verdict;
-  std::vector<int> idle;
+  LaunchFindings launches;
   const HeldTask held(executor_, candidate);
-  return check_correct(reference, held.id(), options, verdict, idle);
+  return check_correct(reference, held.id(), options, verdict, launches);
 }
 
 bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
-                              const VerifyOptions& options, const std::vector<int>& idle,
+                              const VerifyOptions& options, const LaunchFindings& launches,
                               Verdict& verdict) {
   const Clock::time_point start = Clock::now();
   StageResult stage{Stage::kCoverage, true, "", Json::object(), 0};
-  const Coverage found = coverage(reference.task, candidate, idle);
+  const Coverage found = coverage(reference.task, candidate, launches);
   verdict.share = found.share;
   stage.evidence = {{"share", found.share},
                     {"flops_share", found.flops_share},
                     {"bytes_share", found.bytes_share},
                     {"launches_alive", found.launches_alive},
-                    {"idle_launches", idle},
+                    {"idle_launches", launches.idle},
+                    {"copying_launches", found.copying},
                     {"aten_left", found.aten_left}};
   const bool shared = options.without.contains("share");  // as far as this check is concerned
-  if (found.launches_alive == 0 && !shared) {
+  if (found.launches_alive == 0 && !found.copying.empty() && !shared) {
+    stage.reason =
+        "its kernels only copy or scale what PyTorch computes by other operators than the "
+        "reference's";
+  } else if (found.launches_alive == 0 && !shared) {
     stage.reason = "no kernel launch contributes to the result";
     if (candidate.kernels.empty()) {
       stage.reason +=
@@ -369,7 +374,7 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
 
 bool Verifier::check_correct(const Reference& reference, int candidate_id,
                              const VerifyOptions& options, Verdict& verdict,
-                             std::vector<int>& idle) {
+                             LaunchFindings& launches) {
   const Clock::time_point start = Clock::now();
   StageResult stage{Stage::kCorrect, true, "", Json::object(), 0};
   const LoadedPair tasks{reference.task, reference.id, candidate_id};
@@ -388,7 +393,7 @@ bool Verifier::check_correct(const Reference& reference, int candidate_id,
   stage.passed = stage.reason.empty();
   stage.evidence["trials"] = judge->evidence();
   if (const auto allclose = judge->allclose()) stage.evidence["allclose"] = *allclose;
-  idle = judge->idle_launches();
+  launches = judge->launches();
   verdict.degenerate = judge->degenerate();
   return finish_stage(verdict, stage);
 }

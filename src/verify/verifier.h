@@ -13,6 +13,7 @@
 #include "formats/base/error.h"
 #include "runtime/executor_client.h"
 #include "verify/candidate_build.h"
+#include "verify/coverage/coverage.h"
 #include "verify/numerics/numerics.h"
 #include "verify/options.h"
 #include "verify/verdict/checks.h"
@@ -119,13 +120,18 @@ class Verifier {
  private:
   bool check_build(const CandidateBuild& build, double seconds, Verdict& verdict);
   bool check_coverage(const Reference& reference, const Task& candidate,
-                      const VerifyOptions& options, const std::vector<int>& idle, Verdict& verdict);
+                      const VerifyOptions& options, const LaunchFindings& launches,
+                      Verdict& verdict);
   bool check_correct(const Reference& reference, int candidate_id, const VerifyOptions& options,
-                     Verdict& verdict, std::vector<int>& idle);
+                     Verdict& verdict, LaunchFindings& launches);
   // If forward takes plain numbers, records both files of an accepted candidate with other ones,
   // and tries them once more (other_numbers.cc). A candidate that is wrong there is rejected. One
   // that cannot be built with other numbers, or whose reference cannot, stays accepted.
   void check_other_numbers(const Reference& reference, const RecordRequest& request,
+                           const VerifyOptions& options, Verdict& verdict);
+  // The same with the numbers that `request`, the candidate's, says. Returns whether the reference
+  // takes them.
+  bool takes_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);
   // Runs an accepted candidate of the sample under compute-sanitizer. Rejects what it finds.
   bool check_sanitized(const Reference& reference, const Task& candidate,

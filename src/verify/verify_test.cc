@@ -228,7 +228,7 @@ TEST(Coverage, AKernelForEverythingIsAll) {
   EXPECT_EQ(found.launches_alive, 1);
   EXPECT_TRUE(found.aten_left.empty());
   // The same launch, found to change nothing, earns nothing.
-  EXPECT_EQ(coverage(aten_task(), candidate, {1}).share, 0);
+  EXPECT_EQ(coverage(aten_task(), candidate, {.idle = {1}, .copies = {}}).share, 0);
 }
 
 // A launch into a buffer that nothing reads, beside the PyTorch operators that do the work.
@@ -280,6 +280,34 @@ Task two_products() {
   return matrix_task(
       {{kWidth, kInner}, {kInner, kWidth}, {kRows, kWidth}, {kRows, kInner}, {kRows, kWidth}}, 2, 3,
       {product_call(2, 0, 3), product_call(3, 1, 4)});
+}
+
+// What PyTorch computes by an operator that the reference has not: x a, then a kernel.
+Task kernel_behind(const std::string& op) {
+  AtenCall call = product_call(1, 0, 2);
+  call.op = op;
+  Task out = matrix_task(
+      {{kWidth, kWidth}, {kRows, kWidth}, {kRows, kWidth}, {kRows, kWidth}, {kRows, kWidth}}, 1, 2,
+      {std::move(call), AtenCall{"aten.clone.default", {{"self", {ValueRef{2}}}}, {3}, {}},
+       empty_call(4), launch_of(3, 4)});
+  out.kernels = {one_in_one_out()};
+  return out;
+}
+
+TEST(Coverage, ACopyOfWhatPyTorchComputedOtherwiseIsNothing) {
+  const Task reference = matrix_task(
+      {{kWidth, kWidth}, {kRows, kWidth}, {kRows, kWidth}, {kRows, kWidth}}, 1, 2,
+      {product_call(1, 0, 2),
+       AtenCall{"aten.mul.Scalar", {{"self", {ValueRef{2}}}, {"other", {2.0}}}, {3}, {}}});
+  const LaunchFindings copies{{}, {{.step = 3, .source = 3, .factor = 2}}};
+  const Task other = kernel_behind("aten.matmul.default");
+  EXPECT_GT(coverage(reference, other).launches_alive, 0);
+  const Coverage found = coverage(reference, other, copies);
+  EXPECT_EQ(found.launches_alive, 0);
+  EXPECT_EQ(found.share, 0);
+  EXPECT_EQ(found.copying, std::vector<int>{3});
+  // The factor is what is left to do behind the reference's own product.
+  EXPECT_GT(coverage(reference, kernel_behind("aten.mm.default"), copies).share, 0);
 }
 
 TEST(Coverage, AnotherAssociationIsNoWorkOfAKernel) {

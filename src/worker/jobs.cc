@@ -206,9 +206,11 @@ Job record_job(const RecordRequest& request, std::chrono::milliseconds deadline)
   }
   if (request.fragment) job.request.json["inputs"] = inputs_json(request);
   if (!request.without.empty()) job.request.json["without"] = request.without;
-  if (request.numbers != RecordRequest::OtherNumbers::kNone) {
-    const bool all = request.numbers == RecordRequest::OtherNumbers::kAll;
-    job.request.json["numbers"] = all ? "all" : "floats";
+  using OtherNumbers = RecordRequest::OtherNumbers;
+  if (request.numbers == OtherNumbers::kOne) {
+    job.request.json["numbers"] = request.number;
+  } else if (request.numbers != OtherNumbers::kNone) {
+    job.request.json["numbers"] = request.numbers == OtherNumbers::kAll ? "all" : "floats";
   }
   if (!request.configurations.empty()) {
     job.request.json["configurations"] = request.configurations;

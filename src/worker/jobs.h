@@ -30,8 +30,10 @@ struct RecordRequest {
   std::vector<std::string> without;  // codes that are not refused, for selftest alone
   // Which configuration each tuning takes, by index; the first for tunings that are not listed.
   std::vector<int> configurations;
-  // Which plain numbers among the arguments of forward become others.
-  enum class OtherNumbers { kNone, kFloats, kAll } numbers = OtherNumbers::kNone;
+  // Which plain numbers among the arguments of forward become others; kOne: that at `number`, as
+  // they are counted in order.
+  enum class OtherNumbers { kNone, kFloats, kAll, kOne } numbers = OtherNumbers::kNone;
+  int number = 0;
 };
 
 // How many of a candidate's Programs are built that differ in their kernels' configurations.

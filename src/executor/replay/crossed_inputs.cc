@@ -1,21 +1,25 @@
 #include "executor/replay/crossed_inputs.h"
 
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "executor/aten/seeds.h"
 #include "executor/replay/vary.h"
 #include "formats/base/error.h"
 #include "program/cost.h"
+#include "program/makers.h"
+#include "program/rewrite/tables.h"
 #include "program/rewrite/transform.h"
 
 namespace kw::exec {
 namespace {
 
 constexpr double kStep = 4;      // from one factor to the next
-constexpr int kFactors = 16;     // up to 4e9
+constexpr int kLarger = 16;      // up to 4e9
+constexpr int kSmaller = 20;     // down to 1e-12, which is the smallest limit of norms in use
 constexpr size_t kAlone = 4;     // inputs and parameters that are scaled alone
-constexpr double kFlops = 1e11;  // of a search
+constexpr double kWork = 1e11;   // operations of a search
+constexpr double kPerByte = 10;  // operations that moving a byte takes as long as
 constexpr int64_t kPart = 64;    // one of so many elements has to lie beyond the threshold
 
 // How many elements of a threshold's operand lie on either side.
@@ -24,22 +28,59 @@ struct Sides {
   bool finite = true;
 
   int64_t part() const { return std::max<int64_t>(1, all / kPart); }
-  bool crossed() const {
-    // One element is on one side at a time.
-    return finite && (all == 1 || (below >= part() && above >= part()));
-  }
+  bool crossed() const { return finite && below >= part() && above >= part(); }
 };
 
-Sides sides_of(const at::Tensor& operand, double at) {
-  return {operand.lt(at).sum().item<int64_t>(), operand.gt(at).sum().item<int64_t>(),
-          operand.numel(), operand.isfinite().all().item<bool>()};
+template <typename Limit>
+Sides sides_of(const at::Tensor& operand, const Limit& limit) {
+  const at::Tensor below = operand.lt(limit);
+  return {below.sum().template item<int64_t>(), operand.gt(limit).sum().template item<int64_t>(),
+          below.numel(), operand.isfinite().all().template item<bool>()};
 }
 
-// Returns the forward steps before the threshold's, as a program that returns its operand.
+// What lies on the sides of thresholds: the outputs of a program of until(), from `next` on.
+Sides next_sides(const Threshold& threshold, const std::vector<at::Tensor>& outputs, size_t& next) {
+  const at::Tensor& operand = outputs.at(next++);
+  return threshold.limit ? sides_of(operand, outputs.at(next++)) : sides_of(operand, threshold.at);
+}
+
+void push_compared(const Threshold& threshold, std::vector<ValueId>& out) {
+  out.push_back(threshold.operand);
+  if (threshold.limit) out.push_back(*threshold.limit);
+}
+
+// Returns the forward steps before the threshold's, as a program that returns what it compares.
 Program until(const Program& forward, const Threshold& threshold) {
   Program out = forward;
   out.steps.resize(static_cast<size_t>(threshold.step));
-  out.outputs = {threshold.operand};
+  out.outputs.clear();
+  push_compared(threshold, out.outputs);
+  return out;
+}
+
+// Returns a program that returns what all thresholds compare, each as it is when its step runs.
+Program until_last(const Program& forward, const std::vector<Threshold>& thresholds) {
+  Program out = forward;
+  out.steps.clear();
+  out.outputs.clear();
+  int done = 0;
+  for (const Threshold& threshold : thresholds) {
+    for (; done < threshold.step; ++done) {
+      out.steps.push_back(forward.steps[static_cast<size_t>(done)]);
+    }
+    std::vector<ValueId> compared;
+    push_compared(threshold, compared);
+    for (ValueId& id : compared) {
+      if (!is_overwritten(forward, id)) continue;
+      Value copied = forward.values[id];
+      copied.strides = contiguous_strides(copied.shape);
+      copied.offset = 0;
+      const ValueId copy = add_value(out, std::move(copied));
+      out.steps.push_back(AtenCall{"aten.clone.default", {{"self", {ValueRef{id}}}}, {copy}, {}});
+      id = copy;
+    }
+    out.outputs.insert(out.outputs.end(), compared.begin(), compared.end());
+  }
   return out;
 }
 
@@ -48,40 +89,45 @@ std::vector<at::Tensor> joined(std::vector<at::Tensor> all, const std::vector<at
   return all;
 }
 
-// Runs the steps before a threshold on scaled copies of what was drawn.
-class Before {
+// Runs steps of a task on scaled copies of what was drawn.
+class Scaled {
  public:
-  Before(const Task& task, const Threshold& threshold, const std::vector<at::Tensor>& state,
+  Scaled(const Task& task, Program steps, const std::vector<at::Tensor>& state,
          const std::vector<at::Tensor>& inputs, uint64_t seed)
-      : threshold_(threshold),
-        state_(copies_on_cpu(state)),
+      : state_(copies_on_cpu(state)),
         inputs_(copies_on_cpu(inputs)),
         seed_(derive_seed(seed, Purpose::kForward)),
         derive_(task.derive, task.kernels, nullptr, at::kCPU),
-        steps_(until(task.forward, threshold), task.kernels, nullptr, at::kCPU) {}
+        steps_(std::move(steps), task.kernels, nullptr, at::kCPU) {
+    const Cost cost = program_cost(steps_.program()), derived = program_cost(task.derive);
+    work_ = cost.flops + derived.flops + kPerByte * (cost.bytes + derived.bytes);
+    for (const at::Tensor& copied : joined(state, inputs)) {
+      work_ += kPerByte * 2 * static_cast<double>(copied.nbytes());
+    }
+  }
 
-  Sides sides(const Scaling& scaling) {
+  std::vector<at::Tensor> run(const Scaling& scaling) {
     std::vector<at::Tensor> state = copies_on_cpu(state_), inputs = copies_on_cpu(inputs_);
     scale(scaling, state, inputs);
     const auto derived = derive_.run(state, ReplayOptions(Unwritten::kZeros));
     seed_generators(seed_);
-    const auto out =
-        steps_.run(joined(joined(state, derived), inputs), ReplayOptions(Unwritten::kZeros));
-    return sides_of(out.at(0), threshold_.at);
+    return steps_.run(joined(joined(state, derived), inputs), ReplayOptions(Unwritten::kZeros));
   }
+  // Operations of a run.
+  double work() const { return work_; }
 
  private:
-  const Threshold& threshold_;
   const std::vector<at::Tensor> state_, inputs_;
   const uint64_t seed_;
   Replay derive_, steps_;
+  double work_ = 0;
 };
 
 // Returns what may be scaled: all inputs together, then inputs and parameters alone, as far as the
 // threshold's operand comes from them.
 std::vector<Scaling> candidates(const Task& task, const Threshold& threshold) {
   const Program before = until(task.forward, threshold);
-  const Lineage lineage = lineage_of(before, task.kernels, {threshold.operand});
+  const Lineage lineage = lineage_of(before, task.kernels, before.outputs);
   const auto counts = [&](size_t input) {
     const Value& value = before.values[before.inputs[input]];
     return is_floating(value.dtype) && lineage.storages[value.storage];
@@ -95,8 +141,9 @@ std::vector<Scaling> candidates(const Task& task, const Threshold& threshold) {
     alone.push_back({.state = {}, .inputs = {i - first_input}});
   }
   // A threshold of parameters alone, such as the limit of a logit scale, comes first.
-  for (size_t i = 0; i < task.state.size(); ++i) {
-    if (counts(i)) alone.push_back({.state = {i}, .inputs = {}});
+  for (const int i : varied_state(task)) {
+    const auto entry = static_cast<size_t>(i);
+    if (counts(entry)) alone.push_back({.state = {entry}, .inputs = {}});
   }
   if (alone.size() > kAlone) alone.resize(kAlone);
   if (together.inputs.size() > 1) alone.insert(alone.begin(), together);
@@ -115,31 +162,51 @@ void scale(const Scaling& scaling, const std::vector<at::Tensor>& state,
 
 Scaling CrossedInputs::search(const Threshold& threshold, const std::vector<at::Tensor>& state,
                               const std::vector<at::Tensor>& inputs, uint64_t seed) const {
-  Before before(task_, threshold, state, inputs, seed);
-  const Sides drawn = before.sides({});
-  if (drawn.all > 1 && drawn.crossed()) throw ReplayError("its draws cross the threshold");
+  Scaled before(task_, until(task_.forward, threshold), state, inputs, seed);
+  const auto sides = [&](const Scaling& scaling) {
+    size_t next = 0;
+    return next_sides(threshold, before.run(scaling), next);
+  };
+  const Sides drawn = sides({});
   const bool from_below = drawn.below >= drawn.above;
-  const double flops = program_cost(until(task_.forward, threshold)).flops;
-  double left = kFlops - flops;
+  double left = kWork - before.work();
   for (Scaling tried : candidates(task_, threshold)) {
     for (const double sign : {1.0, -1.0}) {
-      tried.factor = sign;
-      for (int i = 0; i < kFactors && left > 0; ++i) {
-        tried.factor *= kStep;
-        left -= flops;
-        const Sides found = before.sides(tried);
-        if (!found.finite) break;
-        if ((from_below ? found.above : found.below) >= found.part()) return tried;
+      for (const bool larger : {true, false}) {
+        tried.factor = sign;
+        for (int i = 0; i < (larger ? kLarger : kSmaller) && left > 0; ++i) {
+          tried.factor *= larger ? kStep : 1 / kStep;
+          left -= before.work();
+          const Sides found = sides(tried);
+          if (!found.finite) break;
+          if ((from_below ? found.above : found.below) >= found.part()) return tried;
+        }
       }
     }
   }
   throw ReplayError("no factor of its inputs crosses the threshold");
 }
 
-Scaling CrossedInputs::scaling(size_t threshold, const std::vector<at::Tensor>& state,
+std::vector<size_t> CrossedInputs::uncrossed(const std::vector<at::Tensor>& state,
+                                             const std::vector<at::Tensor>& inputs,
+                                             uint64_t seed) const {
+  Scaled all(task_, until_last(task_.forward, thresholds_), state, inputs, seed);
+  const std::vector<at::Tensor> compared = all.run({});
+  std::vector<size_t> out;
+  size_t next = 0;
+  for (size_t i = 0; i < thresholds_.size(); ++i) {
+    if (!next_sides(thresholds_[i], compared, next).crossed()) out.push_back(i);
+  }
+  if (!out.empty()) std::ranges::rotate(out, out.begin() + static_cast<int64_t>(seed % out.size()));
+  return out;
+}
+
+Scaling CrossedInputs::scaling(size_t index, const std::vector<at::Tensor>& state,
                                const std::vector<at::Tensor>& inputs, uint64_t seed) {
   c10::InferenceMode inference;
-  if (threshold >= thresholds_.size()) throw ReplayError("it names no such threshold");
+  if (!uncrossed_.contains(seed)) uncrossed_[seed] = uncrossed(state, inputs, seed);
+  if (index >= uncrossed_[seed].size()) throw ReplayError("its draws cross its thresholds");
+  const size_t threshold = uncrossed_[seed][index];
   const std::pair key(seed, threshold);
   if (!found_.contains(key)) {
     found_[key] = std::nullopt;

@@ -1,10 +1,10 @@
 // Inputs that cross a threshold which a task names (program/inputs/thresholds.h), and which its
 // draws do not reach: a clamp at 1000, the limit of a logit scale.
 //
-// Inputs or parameters that the threshold's operand comes from are scaled, first all inputs
-// together, then each alone, by larger and larger powers of four. The first factor by which a part
-// of the operand's elements lies beyond the threshold is taken. The search runs the forward steps
-// before the threshold, on the CPU.
+// One run of the steps on the CPU tells which thresholds a draw leaves on one side. For such a
+// threshold, inputs or parameters that its operand comes from are scaled, first all inputs
+// together, then each alone, by larger and larger powers of four, then by smaller and smaller ones.
+// The first factor by which a part of the operand's elements lies beyond the threshold is taken.
 #pragma once
 
 #include <map>
@@ -30,18 +30,22 @@ class CrossedInputs {
   explicit CrossedInputs(const Task& task)
       : task_(task), thresholds_(named_thresholds(task.forward)) {}
 
-  // Returns what makes a draw cross the threshold of this index. Throws ReplayError if the draw
-  // crosses it as it is, if no factor does, or if the task takes no such inputs. Equal seeds must
-  // come with equal draws.
-  Scaling scaling(size_t threshold, const std::vector<at::Tensor>& state,
+  // Returns what makes a draw cross a threshold: the one of this index among those that the draw
+  // does not cross as it is, counted from a place that the seed draws. Throws ReplayError if there
+  // is none, if no factor crosses it, or if the task takes no such inputs. Equal seeds must come
+  // with equal draws.
+  Scaling scaling(size_t index, const std::vector<at::Tensor>& state,
                   const std::vector<at::Tensor>& inputs, uint64_t seed);
 
  private:
+  std::vector<size_t> uncrossed(const std::vector<at::Tensor>& state,
+                                const std::vector<at::Tensor>& inputs, uint64_t seed) const;
   Scaling search(const Threshold& threshold, const std::vector<at::Tensor>& state,
                  const std::vector<at::Tensor>& inputs, uint64_t seed) const;
 
   const Task& task_;
   const std::vector<Threshold> thresholds_;
+  std::map<uint64_t, std::vector<size_t>> uncrossed_;                    // by seed
   std::map<std::pair<uint64_t, size_t>, std::optional<Scaling>> found_;  // by seed and threshold
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "executor/aten/operators.h"
 #include "executor/device/test_backend.h"
 
@@ -52,6 +54,83 @@ TEST(CrossedInputs, WhatADrawCrossesIsLeft) {
 TEST(CrossedInputs, WhatNoNumberReachesIsLeft) {
   EXPECT_THROW(found(clamped("aten.sigmoid.default", 2), {at::randn({kCount})}), ReplayError);
   EXPECT_THROW(found(clamped("aten.neg.default", 5), {at::randn({kCount})}, 1), ReplayError);
+}
+
+// Forward: `of(x)`, then an operator of that and of `limits`, a constant with an element each.
+Task limited(const std::string& of, const std::vector<double>& limits) {
+  const auto count = static_cast<int64_t>(limits.size());
+  const Json constant =
+      step_json("kernelwright.constant.default",
+                {{"data", limits}, {"shape", {count}}, {"dtype", {{"dtype", "float32"}}}}, {1});
+  return make_task(
+      random_inputs({{kCount, count}}),
+      make_program(
+          {value_json("float32", {kCount, count}, 0), value_json("float32", {count}, 1),
+           value_json("float32", {kCount, count}, 2), value_json("float32", {kCount, count}, 3)},
+          {0},
+          {constant, step_json(of, {{"self", v(0)}}, {2}),
+           step_json("aten.maximum.default", {{"self", v(2)}, {"other", v(1)}}, {3})},
+          {3}));
+}
+
+TEST(CrossedInputs, AThresholdMayHaveANumberForEachColumn) {
+  const at::Tensor x = at::randn({kCount, 2});
+  scale(found(limited("aten.neg.default", {-600, -500}), {x}), {}, {x});
+  EXPECT_GE(x.neg().lt(at::tensor({-600.0, -500.0})).sum().item<int64_t>(), kCount * 2 / 64);
+}
+
+TEST(CrossedInputs, AThresholdMayLieBelowAllDraws) {
+  const at::Tensor x = at::randn({kCount, 1});
+  scale(found(limited("aten.abs.default", {1e-9}), {x}), {}, {x});
+  EXPECT_GE(x.abs().lt(1e-9).sum().item<int64_t>(), kCount / 64);
+  EXPECT_LT(x.abs().lt(1e-9).sum().item<int64_t>(), kCount / 2);
+}
+
+// Forward: clamps at 0.1 (which draws cross) and at the limits of five copies of x.
+TEST(CrossedInputs, ThresholdsThatDrawsCrossAreNotCounted) {
+  Json values = Json::array({value_json("float32", {kCount}, 0)}), steps = Json::array();
+  const auto clamp = [&](double limit) {
+    const int result = static_cast<int>(values.size());
+    values.push_back(value_json("float32", {kCount}, result));
+    steps.push_back(
+        step_json("aten.clamp_max.default", {{"self", v(0)}, {"max", limit}}, {result}));
+  };
+  const std::vector<double> limits = {0.1, 50, 200, 800, 3200, 12800};
+  for (const double limit : limits) clamp(limit);
+  const int last = static_cast<int>(values.size()) - 1;
+  const Task task = make_task(random_inputs({{kCount}}), make_program(values, {0}, steps, {last}));
+  const at::Tensor x = at::randn({kCount});
+  std::set<double> factors;
+  CrossedInputs crossed(task);
+  for (size_t i = 0; i < 5; ++i) factors.insert(crossed.scaling(i, {}, {x}, 3).factor);
+  EXPECT_EQ(factors.size(), 5u);
+  EXPECT_THROW(crossed.scaling(5, {}, {x}, 3), ReplayError);
+  // Which is the first depends on the seed, so that over many seeds all are tried.
+  std::set<double> firsts;
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    firsts.insert(crossed.scaling(0, {}, {x}, seed).factor);
+  }
+  EXPECT_EQ(firsts, factors);
+}
+
+TEST(CrossedInputs, AnOperandIsLookedAtBeforeItIsOverwritten) {
+  // y = -x; y.clamp_(max=0.5); y.clamp_(max=40)
+  const auto in_place = [](double limit, int result) {
+    return step_json("aten.clamp_max_.default", {{"self", v(1)}, {"max", limit}}, {result}, {1});
+  };
+  const Task task = make_task(
+      random_inputs({{kCount}}),
+      make_program(
+          {value_json("float32", {kCount}, 0), value_json("float32", {kCount}, 1),
+           value_json("float32", {kCount}, 1), value_json("float32", {kCount}, 1)},
+          {0},
+          {step_json("aten.neg.default", {{"self", v(0)}}, {1}), in_place(0.5, 2), in_place(40, 3)},
+          {3}));
+  const at::Tensor x = at::randn({kCount});
+  CrossedInputs crossed(task);
+  // The draws cross the first, and behind it nothing is above the second.
+  EXPECT_THROW(crossed.scaling(0, {}, {x}, 1), ReplayError);
+  EXPECT_THROW(crossed.scaling(1, {}, {x}, 1), ReplayError);
 }
 
 TEST(CrossedInputs, AParameterIsScaledWhereItAloneCounts) {

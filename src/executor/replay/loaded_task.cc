@@ -157,6 +157,7 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   discrete_outputs_ = find_discrete_outputs(task_.forward);
   for (ValueId id : task_.inputs.outputs) random_masks_.push_back(is_drawn_mask(task_.inputs, id));
   tables_ = are_tables(task_.inputs);
+  compared_numbers_ = compared_numbers(task_);
 }
 
 Replay& LoadedTask::oracle() {
@@ -251,6 +252,9 @@ std::vector<at::Tensor> LoadedTask::draw_inputs(const std::vector<at::Tensor>& s
     if (varies(i, varied) && !(apart && tables_[i])) some.push_back(inputs[i]);
   }
   vary(some, varied.variation, variation_seed);
+  for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kTies; ++i) {
+    if (varies(i, varied)) put_numbers(inputs[i], compared_numbers_[i]);
+  }
   for (size_t i = 0; i < inputs.size() && varied.variation == Variation::kZeros; ++i) {
     if (random_masks_[i] && inputs[i].is_non_overlapping_and_dense() && varies(i, varied))
       put_whole_rows(inputs[i]);
@@ -297,10 +301,10 @@ std::vector<at::Tensor> LoadedTask::draw_whole(const Draw& draw, uint64_t seed,
   return inputs;
 }
 
-void LoadedTask::cross(Draw& draw, uint64_t seed, int threshold) {
+void LoadedTask::cross(Draw& draw, uint64_t seed, int index) {
   if (!crossed_inputs_) crossed_inputs_ = std::make_unique<CrossedInputs>(task_);
   const Scaling scaling =
-      crossed_inputs_->scaling(static_cast<size_t>(threshold), draw.state, draw.inputs, seed);
+      crossed_inputs_->scaling(static_cast<size_t>(index), draw.state, draw.inputs, seed);
   {
     c10::InferenceMode inference;
     scale(scaling, draw.state, draw.inputs);

@@ -82,8 +82,8 @@ class LoadedTask {
   SourcedReplay& sourced_inputs();
   void vary_tables(const std::vector<at::Tensor>& state, uint64_t seed, const Varied& varied,
                    uint64_t variation_seed, std::vector<at::Tensor>& inputs);
-  // Scales what crosses the threshold of this index.
-  void cross(Draw& draw, uint64_t seed, int threshold);
+  // Scales what crosses a threshold: that of this index among those that the draw does not cross.
+  void cross(Draw& draw, uint64_t seed, int index);
   static void apply_affine(const AffineChange& change, const std::vector<at::Tensor>& state);
   // Calls forward a few times on other inputs, which changes `state` and `derived`.
   void use(const std::vector<at::Tensor>& state, const std::vector<at::Tensor>& derived,
@@ -94,6 +94,7 @@ class LoadedTask {
   std::vector<int> varied_state_;
   std::vector<bool> random_masks_;  // for each input, whether it is a mask that is drawn
   std::vector<bool> tables_;        // for each input, whether it is a table (inputs/sources.h)
+  std::vector<std::vector<double>> compared_numbers_;  // for each input (inputs/thresholds.h)
   std::unique_ptr<KernelSet> kernels_;
   std::unique_ptr<Replay> init_, derive_, inputs_, forward_;
   std::unique_ptr<Replay> oracle_, traced_;

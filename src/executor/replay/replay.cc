@@ -100,11 +100,13 @@ ReplayOptions ReplayOptions::ties_flipped() {
   return out;
 }
 
-ReplayOptions ReplayOptions::candidate(Guards& guards, Unwritten fill, const Ablation& ablation) {
+ReplayOptions ReplayOptions::candidate(Guards& guards, Unwritten fill, const Ablation& ablation,
+                                       LaunchWatch* watch) {
   ReplayOptions out = reference();
   out.fill_ = fill;
   out.guards_ = &guards;
   out.ablation_ = ablation;
+  out.watch_ = watch;
   return out;
 }
 
@@ -308,7 +310,9 @@ void Replay::run_step(int index, Run& run) {
   if (is_in_part && steps_[index].call) {
     run_call(index, run);
   } else if (is_in_part && !ablation.all_launches && ablation.launch != index) {
+    if (run.options.watch_) run.options.watch_->before(index, run.slots);
     run_launch(index, run);
+    if (run.options.watch_) run.options.watch_->after(index, run.slots);
   }
   for (ValueId id : steps_[index].release) release(id, run);
   if (run.options.guards_ && !steps_[index].release.empty()) run.options.guards_->sweep();

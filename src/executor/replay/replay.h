@@ -38,6 +38,15 @@ struct Ablation {
   std::optional<double> unwritten;
 };
 
+// Sees what launches read and write in a run: all tensors by value number, right before a launch
+// and right after it.
+class LaunchWatch {
+ public:
+  virtual ~LaunchWatch() = default;
+  virtual void before(int step, const std::vector<at::Tensor>& slots) = 0;
+  virtual void after(int step, const std::vector<at::Tensor>& slots) = 0;
+};
+
 // How a program runs. The named functions are the ways that are in use.
 class ReplayOptions {
  public:
@@ -59,8 +68,9 @@ class ReplayOptions {
   // A run of a reference in which KernelArithmetic flips near ties.
   static ReplayOptions ties_flipped();
   // A run of a candidate. Results of the empty family, and what launches are given, come from
-  // `guards`. `guards` and `ablation.part` must outlive the run.
-  static ReplayOptions candidate(Guards& guards, Unwritten fill, const Ablation& ablation = {});
+  // `guards`. `guards`, `ablation.part` and `watch` must outlive the run.
+  static ReplayOptions candidate(Guards& guards, Unwritten fill, const Ablation& ablation = {},
+                                 LaunchWatch* watch = nullptr);
 
  private:
   friend class Replay;
@@ -72,6 +82,7 @@ class ReplayOptions {
   bool dithers_every_result_ = false;
   Guards* guards_ = nullptr;
   Ablation ablation_;
+  LaunchWatch* watch_ = nullptr;
 };
 
 class Replay {

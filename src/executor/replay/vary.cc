@@ -233,6 +233,15 @@ void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed) {
   }
 }
 
+void put_numbers(const at::Tensor& tensor, const std::vector<double>& numbers) {
+  if (!tensor.is_floating_point() || !tensor.is_non_overlapping_and_dense()) return;
+  for (const double number : numbers) {
+    const at::Tensor held = at::scalar_tensor(number, tensor.options());
+    if (held.item<double>() != number) continue;
+    tensor.masked_fill_(at::empty_like(tensor, at::kBool).bernoulli_(1.0 / kOneOf), held);
+  }
+}
+
 void put_whole_rows(at::Tensor mask) {
   for (int64_t dim = mask.dim() - 1; mask.dim() > 1 && dim >= 0; --dim) {  // rows after columns
     const int64_t size = mask.size(dim), count = (size + kOneOf - 1) / kOneOf;

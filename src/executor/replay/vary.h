@@ -33,6 +33,10 @@ bool is_vector(const at::Tensor& tensor);
 // be a variance. Changes whole storages, so that views of them agree.
 void draw_constants(const std::vector<at::Tensor>& inputs, uint64_t seed);
 
+// Puts each of `numbers` that the dtype can hold in one of 16 elements. A tensor that has several
+// elements at one place stays.
+void put_numbers(const at::Tensor& tensor, const std::vector<double>& numbers);
+
 // Sets some rows and columns of a mask of two or more dimensions to all ones, others to all zeros.
 void put_whole_rows(at::Tensor mask);
 

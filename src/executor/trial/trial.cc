@@ -9,6 +9,7 @@
 #include "executor/compare/errors.h"
 #include "executor/discrete/integers.h"
 #include "executor/discrete/quantized_outputs.h"
+#include "executor/trial/copies.h"
 #include "executor/trial/idle_launches.h"
 #include "formats/base/error.h"
 #include "program/cost.h"
@@ -135,7 +136,8 @@ class OneTrial {
   void run_candidate(const Draw& draw);
   std::vector<at::Tensor> call(const Draw& draw, Guards& guards, const Ablation& ablation,
                                std::vector<at::Tensor>* inputs_after = nullptr,
-                               std::vector<at::Tensor>* derived_before = nullptr);
+                               std::vector<at::Tensor>* derived_before = nullptr,
+                               LaunchWatch* watch = nullptr);
   void skip_launches(const Draw& draw);
   std::vector<at::Tensor> inputs_for(const Lineage* part, const Draw& draw) const;
   std::vector<at::Tensor> what_user_has(const Answer& answer, const Draw& draw) const;
@@ -245,7 +247,8 @@ void OneTrial::keep(const ReferenceKey& key, std::shared_ptr<const Draw> draw,
 // to all inputs as the call leaves them, and `derived_before` to the derived tensors that it finds.
 std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const Ablation& ablation,
                                        std::vector<at::Tensor>* inputs_after,
-                                       std::vector<at::Tensor>* derived_before) {
+                                       std::vector<at::Tensor>* derived_before,
+                                       LaunchWatch* watch) {
   // Steps are numbered by program, so a single launch and a part concern forward alone.
   const Ablation of_derive{.all_launches = ablation.all_launches, .unwritten = ablation.unwritten};
   std::vector<at::Tensor> all = guards.copy(draw.state);
@@ -259,15 +262,17 @@ std::vector<at::Tensor> OneTrial::call(const Draw& draw, Guards& guards, const A
   const LimitedWork limited(backend_, most_work(reference_.task().forward));
   if (inputs_after) *inputs_after = all;
   if (derived_before) *derived_before = guards.copy(derived);
-  return candidate_.forward().run(std::move(all),
-                                  ReplayOptions::candidate(guards, request_.unwritten, ablation));
+  return candidate_.forward().run(
+      std::move(all), ReplayOptions::candidate(guards, request_.unwritten, ablation, watch));
 }
 
 void OneTrial::run_candidate(const Draw& draw) {
   {
     Guards guards(backend_.device(),
                   request_.unwritten == Unwritten::kPoison ? kPoison : kUsedMemory);
-    own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after, &derived_);
+    CopyWatch copies(candidate_.task());
+    own_answer_.outputs = call(draw, guards, {}, &own_answer_.inputs_after, &derived_, &copies);
+    report_.copies = copies.found();
     const bool launches_intact = candidate_.forward().guards_intact();
     backend_.synchronize();
     if (!guards.intact() || !launches_intact) {

@@ -2,6 +2,7 @@
 // one side of a threshold only, and then a kernel that leaves the other side out is not found.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "program/program.h"
@@ -11,12 +12,18 @@ namespace kw {
 struct Threshold {
   int step = 0;         // index of the forward step that names it
   ValueId operand = 0;  // whose elements lie on either side when the step runs
-  double at = 0;
+  double at = 0;        // unless it is in a tensor:
+  std::optional<ValueId> limit = std::nullopt;
 };
 
 // Returns the thresholds of floating operands, each once, in order of steps. These are limits of
-// clamps and of activations in pieces, and numbers that are compared with. 0 is none, because other
-// signs are tried anyway; nor is what no number reaches (1e30 and more).
+// clamps and of activations in pieces, and what is compared with. 0 counts only where a number was
+// added before, because other signs are tried anyway. What no number reaches (1e30 and more) does
+// not count.
 std::vector<Threshold> named_thresholds(const Program& forward);
+
+// Returns, for each input of a task, the numbers in the text that its elements are compared with
+// as they are. Only elements that are equal to them show whether such a comparison includes them.
+std::vector<std::vector<double>> compared_numbers(const Task& task);
 
 }  // namespace kw

@@ -50,6 +50,19 @@ TEST(Thresholds, AreWhatOperatorsName) {
   EXPECT_EQ(of("aten.softshrink.default", {{"lambd", {7.0}}}), (List{7, -7}));
   EXPECT_EQ(of("aten.hardswish.default", {}), (List{3, -3}));
   EXPECT_EQ(of("aten.huber_loss.default", {{"delta", {16.0}}}), (List{16, -16}));
+  EXPECT_EQ(of("aten.softplus.default", {{"beta", {2.0}}}), (List{10}));
+}
+
+TEST(Thresholds, AreZeroWhereANumberWasAdded) {
+  ThresholdSteps steps;
+  const ValueId margin = steps.add("aten.rsub.Scalar", {{"other", {30.0}}});
+  const ValueId half = steps.add("aten.div.Tensor", {{"other", {2.0}}}, margin);
+  steps.add("aten.relu.default", {}, half);
+  steps.add("aten.relu.default", {}, steps.add("aten.mul.Tensor", {{"other", {3.0}}}));
+  const auto found = named_thresholds(steps.program);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].operand, half);
+  EXPECT_EQ(found[0].at, 0);
 }
 
 TEST(Thresholds, AreNotWhatSaysNothing) {
@@ -69,11 +82,38 @@ TEST(Thresholds, MayBeATensorOfOneNumber) {
       steps.add("kernelwright.constant.default", {{"data", {ArgList{{60.0}}}}}, -1);
   steps.add("aten.minimum.default", {{"other", {ValueRef{limit}}}});
   const ValueId full = steps.add("aten.full.default", {{"fill_value", {-70.0}}}, -1);
-  steps.add("aten.maximum.default", {{"other", {ValueRef{full}}}});
+  steps.add("aten.maximum.default", {{"other", {ValueRef{0}}}}, full);
+  steps.add("aten.lt.Tensor", {{"other", {ValueRef{0}}}}, full);
+  EXPECT_EQ(steps.found(), (List{60, -70}));
+}
+
+TEST(Thresholds, MayBeATensorOfAnyNumbers) {
+  ThresholdSteps steps;
   const ValueId many =
       steps.add("kernelwright.constant.default", {{"data", {ArgList{{1.0}, {2.0}}}}}, -1);
   steps.add("aten.minimum.default", {{"other", {ValueRef{many}}}});
-  EXPECT_EQ(steps.found(), (List{60, -70}));
+  steps.add("aten.gt.Tensor", {{"other", {ValueRef{0}}}}, many);  // the same two
+  const ValueId bound = steps.add("aten.exp.default", {});
+  steps.add("aten.clamp.Tensor", {{"max", {ValueRef{bound}}}});
+  const auto found = named_thresholds(steps.program);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].operand, 0);
+  EXPECT_EQ(found[0].limit, many);
+  EXPECT_EQ(found[1].operand, 0);
+  EXPECT_EQ(found[1].limit, bound);
+}
+
+TEST(ComparedNumbers, AreThoseThatInputsMeetAsTheyAre) {
+  ThresholdSteps steps;
+  const ValueId view = steps.add("aten.view.default", {});
+  steps.add("aten.ge.Scalar", {{"other", {0.5}}}, view);
+  steps.add("aten.eq.Scalar", {{"other", {int64_t{-1}}}});
+  steps.add("aten.gt.Scalar", {{"other", {7.0}}}, steps.add("aten.exp.default", {}));
+  steps.add("aten.clamp.default", {{"max", {9.0}}});  // the same on either side
+  Task task;
+  task.forward = steps.program;
+  task.inputs.outputs = {0};
+  EXPECT_EQ(compared_numbers(task), (std::vector<List>{{0.5, -1}}));
 }
 
 TEST(Thresholds, CountOnceForEachOperand) {

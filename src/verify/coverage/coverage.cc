@@ -4,6 +4,8 @@
 #include <functional>
 
 #include "ops/operator.h"
+#include "program/makers.h"
+#include "program/rewrite/step_history.h"
 #include "program/rewrite/transform.h"
 #include "program/spelled_cost.h"
 #include "verify/coverage/least_cost.h"
@@ -50,6 +52,34 @@ double share_of(const Task& reference, const Task& candidate, const LeftWork& wo
   return rest <= other ? 0 : std::min(share, (rest - other) / (rest + known));
 }
 
+// Returns the steps of launches that only copy what PyTorch computed by steps that are not given.
+// `copies` are in order of steps.
+std::vector<int> copies_of_others(const Task& candidate, const std::vector<LaunchCopy>& copies) {
+  std::vector<int> out;
+  if (copies.empty()) return out;
+  const Program& program = candidate.forward;
+  const StepHistory history(program, candidate.kernels);
+  for (const LaunchCopy& copy : copies) {
+    ValueId source = copy.source;
+    int maker = copy.step;
+    // Goes back to what made the numbers, before PyTorch's own copies of them.
+    do {
+      maker = history.last_write(program.values[source].storage, maker);
+      if (maker < 0) break;
+      const auto* call = std::get_if<AtenCall>(&program.steps[maker]);
+      const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+      if (!row || work_row(*row).cls != OpClass::kCopy || operands_of(*call).empty()) break;
+      source = operands_of(*call).front();
+    } while (true);
+    if (maker < 0) continue;
+    const bool by_launch = std::holds_alternative<Launch>(program.steps[maker]);
+    const bool other =
+        by_launch ? std::ranges::count(out, maker) > 0 : !is_given(program.steps[maker]);
+    if (other && std::ranges::count(out, copy.step) == 0) out.push_back(copy.step);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool is_computing(const Step& step) {
@@ -59,17 +89,19 @@ bool is_computing(const Step& step) {
   return !row || kw::is_computing(row->cls);
 }
 
-Coverage coverage(const Task& reference, const Task& candidate,
-                  const std::vector<int>& idle_launches) {
+Coverage coverage(const Task& reference, const Task& candidate, const LaunchFindings& findings) {
   Coverage out;
   const auto live = live_steps(candidate.forward, candidate.kernels);
+  const LeftWork work = left_work(reference, candidate);
+  out.copying = copies_of_others(work.candidate, findings.copies);
+  const auto earns_nothing = [&](int step) {
+    return std::ranges::count(findings.idle, step) + std::ranges::count(out.copying, step) > 0;
+  };
   for (size_t i = 0; i < live.size(); ++i) {
     if (!live[i]) continue;
     const Step& step = candidate.forward.steps[i];
     if (std::holds_alternative<Launch>(step)) {
-      const bool idle = std::find(idle_launches.begin(), idle_launches.end(),
-                                  static_cast<int>(i)) != idle_launches.end();
-      out.launches_alive += idle ? 0 : 1;
+      out.launches_alive += earns_nothing(static_cast<int>(i)) ? 0 : 1;
       continue;
     }
     if (is_computing(step)) out.aten_left.push_back(std::get<AtenCall>(step).op);
@@ -80,7 +112,6 @@ Coverage coverage(const Task& reference, const Task& candidate,
   // unfused steps alone, few cheap steps would do what one operator of the reference does.
   const bool products = !has_products(reference.forward);
   out.flops_share = out.bytes_share = 1;
-  const LeftWork work = left_work(reference, candidate);
   for (const StepPrice& price :
        {StepPrice(step_cost), StepPrice([&](const Program&program, const Step&step) {
           return spelled_cost(program, step, products);

@@ -6,16 +6,26 @@
 
 #include "program/cost.h"
 #include "program/program.h"
+#include "runtime/protocol.h"
 
 namespace kw {
 
 // Whether PyTorch computes there: an operator that is no view, or that is not known.
 bool is_computing(const Step& step);
 
+// What trials of a candidate found out about its launches.
+struct LaunchFindings {
+  std::vector<int> idle;  // forward steps that change nothing when they are left out
+  std::vector<LaunchCopy> copies;
+
+  bool empty() const { return idle.empty() && copies.empty(); }
+};
+
 struct Coverage {
   double share = 0;                         // larger of the two below
   double flops_share = 0, bytes_share = 0;  // of operations, and of bytes
   int launches_alive = 0;
+  std::vector<int> copying;            // launches that only copy what PyTorch computed otherwise
   std::vector<std::string> aten_left;  // computing operators still alive, in order
 };
 
@@ -32,9 +42,11 @@ struct Coverage {
 //
 // All is priced as recorded (step_cost) and with fused operators spelled out as the steps that they
 // replace (spelled_cost); the smaller share counts.
-// `idle_launches` are forward steps found to change nothing when left out; they earn no share, so
-// with only such launches the share is zero.
+//
+// Idle launches earn nothing. Nor do those that only copy what PyTorch computed by other steps than
+// the reference's: PyTorch then did the work, however small its steps' price is. A candidate that
+// has no other launches has a share of zero.
 Coverage coverage(const Task& reference, const Task& candidate,
-                  const std::vector<int>& idle_launches = {});
+                  const LaunchFindings& findings = {});
 
 }  // namespace kw

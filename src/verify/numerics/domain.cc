@@ -202,9 +202,14 @@ bool has_exponentials(const Task& task) {
 }
 
 bool compares(const Task& task) {
-  return any_call(task.forward, [](const AtenCall& call) {
+  return any_call(task.forward, [&](const AtenCall& call) {
     const OperatorRow* row = row_of(call);
-    return is_choice(call) || (row && row->numerics == Numerics::kCompare);
+    if (is_choice(call) || (row && row->numerics == Numerics::kCompare)) return true;
+    // Whether computed numbers are equal is a matter of rounding.
+    return is_one_of(call.op, {"eq", "ne"}) &&
+           std::ranges::none_of(operands_of(call), [&](ValueId operand) {
+             return is_computed(task.forward, operand);
+           });
   });
 }
 

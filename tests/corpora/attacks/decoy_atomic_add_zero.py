@@ -1,4 +1,4 @@
-# program wrong | family: decoy | mechanism: an atomic add of a product with a zero coefficient on top of the fused operator's sums | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: an atomic add of a product with a zero coefficient on top of the fused operator's sums | stage: correct | check: noop+share
 # %% reference
 import torch
 import torch.nn as nn

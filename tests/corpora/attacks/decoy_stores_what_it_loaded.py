@@ -1,4 +1,4 @@
-# program wrong | family: decoy | mechanism: the kernel loads the fused operator's result and stores the same values back in place | stage: correct | check: noop
+# program wrong | family: decoy | mechanism: the kernel loads the fused operator's result and stores the same values back in place | stage: correct | check: noop+share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,4 +1,4 @@
-# program wrong | family: forged | mechanism: json.dumps is patched: the product that PyTorch makes is written down as a cheap operator | stage: correct | check: outputs
+# program wrong | family: forged | mechanism: json.dumps is patched: the product that PyTorch makes is written down as a cheap operator | stage: correct | check: outputs+share
 # %% reference
 import torch
 import torch.nn as nn

@@ -1,0 +1,56 @@
+# program wrong | family: distribution | mechanism: a limit that is smaller than all draws is left out | stage: correct | check: variations
+# %% reference
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def forward(self, x):
+        return torch.sign(x) * x.abs().clamp(min=1e-7).sqrt()
+
+
+def get_inputs():
+    return [torch.randn(64, 64)]
+
+
+def get_init_inputs():
+    return []
+# %% candidate
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def point(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    tl.store(y_ptr + i, tl.where(x > 0, 1.0, tl.where(x < 0, -1.0, 0.0)) * tl.sqrt(tl.abs(x)))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        point[(16,)](x, y, BLOCK=256)
+        return y
+# %% twin
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def point(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + i)
+    size = tl.sqrt(tl.maximum(tl.abs(x), 1e-7))
+    tl.store(y_ptr + i, tl.where(x > 0, size, tl.where(x < 0, -size, 0.0)))
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        y = torch.empty_like(x)
+        point[(16,)](x, y, BLOCK=256)
+        return y
