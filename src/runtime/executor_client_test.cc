@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "formats/base/error.h"
+#include "runtime/fake_frames.h"
 #include "worker/test_folder.h"
 #include "worker/worker_pool.h"
 
@@ -21,28 +22,15 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr const char* kFakeExecutor = R"(
-import json, os, signal, socket, struct, sys, time
-
-sock = socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1]))
+const std::string kFakeExecutor = kFakeFrames + R"(
 with open(os.path.join(os.path.dirname(sys.argv[0]), "started"), "a") as started:
     print(os.getpid(), file=started)
 
-def exactly(size):
-    data = b""
-    while len(data) < size:
-        piece = sock.recv(size - len(data))
-        if not piece:
-            sys.exit(0)
-        data += piece
-    return data
-
 held = b""
 
-def send(message, hold=False):
+def answer(message, hold=False):
     global held
-    text = json.dumps(message).encode()
-    held += struct.pack("<IIII", 0x3152574B, len(text), 0, 0) + text
+    held += frame(message)
     if not hold:
         sock.sendall(held)
         held = b""
@@ -66,41 +54,38 @@ greetings = 0
 
 loaded = []
 while True:
-    _, size, count, _ = struct.unpack("<IIII", exactly(16))
-    sizes = struct.unpack("<%dQ" % count, exactly(8 * count))
-    request = json.loads(exactly(size))
-    blobs = [exactly(s) for s in sizes]
+    request = receive()
     kind = request["kind"]
     if kind == "hello":
         greetings += 1
         if greetings == 2:
             time.sleep(0.05)
             os.remove(warming)
-        send({"status": "ok", "pid": os.getpid(), "args": sys.argv[1:]})
+        answer({"status": "ok", "pid": os.getpid(), "args": sys.argv[1:]})
     elif kind == "load":
         if request["task"]["target"] == "refused":
-            send({"status": "failed", "message": "cannot load"})
+            answer({"status": "failed", "message": "cannot load"})
             continue
         loaded.append(request["id"])
-        send({"status": "ok"})
+        answer({"status": "ok"})
     elif kind == "unload":
         loaded.remove(request["id"])
-        send({"status": "ok"})
+        answer({"status": "ok"})
     elif kind == "release":
         open(here(f"released-{os.getpid()}"), "w").close()
-        send({"status": "ok"})
+        answer({"status": "ok"})
     elif kind == "time" and request["seed"] == 12 and not others_released():
-        send({"status": "not-judged", "message": "out of memory"})
+        answer({"status": "not-judged", "message": "out of memory"})
     elif kind == "time":
         open(here("timing"), "w").close()
         time.sleep(0.02)
         os.remove(here("timing"))
         if any(f.startswith("warming-") and os.path.exists("/proc/" + f.split("-")[1])
                for f in os.listdir(here("."))):
-            send({"status": "not-judged", "message": "somebody loads libraries"})
+            answer({"status": "not-judged", "message": "somebody loads libraries"})
             continue
         series = [[1.0]] * request["seed"]
-        send({"status": "ok", "message": "", "device_ms": series, "wall_ms": series,
+        answer({"status": "ok", "message": "", "device_ms": series, "wall_ms": series,
               "processor_mhz": [], "throttled_rounds": 0, "phases": {},
               "outputs_checked": [True] * len(series)})
     else:
@@ -115,20 +100,20 @@ while True:
             sock.sendall(b"this is no frame at all")
             signal.pause()
         if seed == 4:
-            send({"status": "perfect"})
+            answer({"status": "perfect"})
             continue
         if seed == 5:
-            send({"status": "died", "message": "illegal address"})
+            answer({"status": "died", "message": "illegal address"})
             sys.exit(17)
         if seed == 6:
-            send({"status": "not-judged", "message": "too large"})
+            answer({"status": "not-judged", "message": "too large"})
             continue
         if seed == 9:  # until another process has such a trial too
             open(here(f"meets-{os.getpid()}"), "w").close()
             while len([f for f in os.listdir(here(".")) if f.startswith("meets-")]) < 2:
                 time.sleep(0.001)
         if seed == 12 and not others_released():
-            send({"status": "not-judged", "message": "reference: out of memory"})
+            answer({"status": "not-judged", "message": "reference: out of memory"})
             continue
         if seed == 11 and not os.path.exists(here("late")):
             open(here("late"), "w").close()
@@ -136,7 +121,7 @@ while True:
         if seed == 10:
             time.sleep(0.002)
             if os.path.exists(here("timing")):
-                send({"status": "not-judged", "message": "somebody is timed"})
+                answer({"status": "not-judged", "message": "somebody is timed"})
                 continue
         if seed >= 100:
             with open(here("order"), "a") as order:
@@ -148,7 +133,7 @@ while True:
             os.write(2, b"noise\n" * 100000)
         flags = ["inputs_unchanged", "guards_intact", "buffers_equal",
                  "passes_zeros", "passes_stale", "no_launch_changes"]
-        send({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
+        answer({"status": "ok", "message": "", "outputs": [], "idle_launches": loaded,
               "others_than_copies": [], "copies": [],
               "difference": "", "seconds": 0.5, "phases": {}, "peak_bytes": os.getpid(),
               **{flag: True for flag in flags}}, hold=seed == 8)  # with the next answer

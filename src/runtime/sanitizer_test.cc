@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "formats/base/error.h"
+#include "runtime/fake_frames.h"
 #include "worker/test_folder.h"
 #include "worker/worker_pool.h"
 
@@ -94,29 +95,12 @@ TEST(Findings, AreShortInOneLine) {
 }
 
 // An executor that runs nothing. Its seed says how a run ends.
-constexpr const char* kExecutor = R"(
-import json, os, socket, struct, sys, time
+const std::string kExecutor = kFakeFrames + R"(
 open(os.path.join(os.path.dirname(sys.argv[0]), "pid-" + os.environ["TOOL"]), "w").write(str(os.getpid()))
 if "--no-loading-ahead" not in sys.argv or os.environ.get("PYTORCH_NO_CUDA_MEMORY_CACHING") != "1":
     sys.exit("not as it is to be started: " + repr(sys.argv))
-sock = socket.socket(fileno=int(sys.argv[sys.argv.index("--socket") + 1]))
-def exactly(size):
-    data = b""
-    while len(data) < size:
-        piece = sock.recv(size - len(data))
-        if not piece:
-            sys.exit(0)
-        data += piece
-    return data
-def send(message):
-    text = json.dumps(message).encode()
-    sock.sendall(struct.pack("<IIII", 0x3152574B, len(text), 0, 0) + text)
 while True:
-    _, size, count, _ = struct.unpack("<IIII", exactly(16))
-    sizes = struct.unpack("<%dQ" % count, exactly(8 * count))
-    request = json.loads(exactly(size))
-    for blob in sizes:
-        exactly(blob)
+    request = receive()
     seed = request.get("seed", 0)
     if request["kind"] == "bare" and seed == 1:
         time.sleep(60)

@@ -205,7 +205,10 @@ class Host:
                       for t in n.targets if isinstance(t, ast.Name)}
         self.given = [a.id for launch in launches for a in launch.call.args
                       if isinstance(a, ast.Name) and a.id not in self.fresh]
-        self.returns = [n for n in ast.walk(node) if isinstance(n, ast.Return)
+        # Other functions of an export bind tensors, or decide which way a call goes.
+        launching = [f for f in ast.walk(node) if isinstance(f, ast.FunctionDef)
+                     and any(launch.statement in ast.walk(f) for launch in launches)]
+        self.returns = [n for f in launching for n in ast.walk(f) if isinstance(n, ast.Return)
                         and n.value is not None and names_in(n.value)
                         and all(isinstance(m, (ast.Name, ast.Tuple, ast.List, ast.expr_context))
                                 for m in ast.walk(n.value))]

@@ -87,6 +87,15 @@ def test_names_nothing_of_the_program():
             [m.mutator for m in mutate.mutants(TEXT)])
 
 
+def test_results_are_those_of_functions_that_launch():
+    helped = TEXT + """
+    def bind(self, x):
+        return self
+"""
+    assert ([(m.mutator, m.line) for m in mutate.mutants(helped)] ==
+            [(m.mutator, m.line) for m in mutate.mutants(TEXT)])
+
+
 def test_objects_that_launch_are_spelled_as_launches():
     text = """x = 1
 _kw_launch_0 = _kw_Launch(norm, (2, 1, 1), dict(N=4, BLOCK=8), dict(num_warps=2, BLOCK=8))

@@ -201,11 +201,18 @@ std::vector<size_t> CrossedInputs::uncrossed(const std::vector<at::Tensor>& stat
   return out;
 }
 
+void CrossedInputs::expect(size_t index, uint64_t seed) const {
+  const auto known = uncrossed_.find(seed);
+  if (known != uncrossed_.end() && index >= known->second.size()) {
+    throw ReplayError("its draws cross its thresholds");
+  }
+}
+
 Scaling CrossedInputs::scaling(size_t index, const std::vector<at::Tensor>& state,
                                const std::vector<at::Tensor>& inputs, uint64_t seed) {
   c10::InferenceMode inference;
   if (!uncrossed_.contains(seed)) uncrossed_[seed] = uncrossed(state, inputs, seed);
-  if (index >= uncrossed_[seed].size()) throw ReplayError("its draws cross its thresholds");
+  expect(index, seed);
   const size_t threshold = uncrossed_[seed][index];
   const std::pair key(seed, threshold);
   if (!found_.contains(key)) {

@@ -36,6 +36,9 @@ class CrossedInputs {
   // with equal draws.
   Scaling scaling(size_t index, const std::vector<at::Tensor>& state,
                   const std::vector<at::Tensor>& inputs, uint64_t seed);
+  // Throws ReplayError as scaling() does, if an earlier call showed that there is no such
+  // threshold. So nothing has to be drawn.
+  void expect(size_t index, uint64_t seed) const;
 
  private:
   std::vector<size_t> uncrossed(const std::vector<at::Tensor>& state,

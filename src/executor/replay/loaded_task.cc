@@ -329,6 +329,9 @@ void LoadedTask::use(const std::vector<at::Tensor>& state, const std::vector<at:
 
 Draw LoadedTask::draw(uint64_t seed, const Varied& varied) {
   const Variation variation = varied.variation;
+  if (variation == Variation::kCrossed && crossed_inputs_) {
+    crossed_inputs_->expect(static_cast<size_t>(varied.only), seed);
+  }
   Draw out;
   out.state = draw_state(seed);
   const uint64_t variation_seed = derive_seed(seed, Purpose::kVariation);
