@@ -17,11 +17,11 @@ constexpr size_t kMaxTasks = 4096;
 constexpr int kMaxRounds = 1'000'000;
 constexpr int kMaxPlaces = 1'000'000;
 
-constexpr std::array<std::string_view, 21> kVariationNames = {
+constexpr std::array<std::string_view, 22> kVariationNames = {
     "plain",         "scale-down", "scale-up", "negative",   "mixed-signs",   "affine",
     "integers",      "uneven",     "zeros",    "blank",      "parameters",    "used",
     "not-finite",    "far",        "constant", "range-ends", "named-numbers", "shuffled",
-    "other-numbers", "ties",       "crossed"};
+    "other-numbers", "ties",       "crossed",  "outliers"};
 
 constexpr std::array<std::string_view, 4> kUnwrittenNames = {"poison", "numbers", "zeros", "large"};
 constexpr std::array<std::string_view, 4> kStatusNames = {"ok", "failed", "not-judged", "died"};
@@ -234,9 +234,13 @@ std::optional<SourceChange> source_change(Variation variation) {
   }
 }
 
+bool is_far(Variation variation) {
+  return variation == Variation::kFar || variation == Variation::kOutliers;
+}
+
 bool is_edge(Variation variation) {
   return variation == Variation::kZeros || variation == Variation::kBlank ||
-         variation == Variation::kNotFinite || variation == Variation::kFar ||
+         variation == Variation::kNotFinite || is_far(variation) ||
          variation == Variation::kConstant;
 }
 

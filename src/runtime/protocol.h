@@ -53,10 +53,13 @@ enum class Variation {
   kShuffled,    // whole numbers are in another order, some twice
   kOther,       // equal whole numbers become smaller ones, equal flags others
   kTies,        // few different numbers, so that many are equal
-  kCrossed      // inputs or parameters are scaled so far that a threshold is crossed
+  kCrossed,     // inputs or parameters are scaled so far that a threshold is crossed
+  kOutliers     // as kFar, and some rows have their largest element at one end
 };
 // Returns how a variation changes whole numbers and flags; nullopt if it does not.
 std::optional<SourceChange> source_change(Variation variation);
+// Whether inputs are so large that exponentials overflow.
+bool is_far(Variation variation);
 std::string_view variation_name(Variation variation);
 // Returns whether a variation is at the edge of a task's domain. There a candidate may be anything
 // where the reference is not finite.

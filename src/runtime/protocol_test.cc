@@ -72,7 +72,7 @@ TrialReport any_trial_report(std::mt19937_64& random) {
 }
 
 TEST(Protocol, TrialRequestsKeepEverything) {
-  for (int v = 0; v <= static_cast<int>(Variation::kCrossed); ++v) {
+  for (int v = 0; v <= static_cast<int>(Variation::kOutliers); ++v) {
     const TrialRequest request{.reference = 3,
                                .candidate = 4,
                                .seed = ~uint64_t{0} - 1,

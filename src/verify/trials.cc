@@ -65,7 +65,7 @@ constexpr uint64_t kSeedsPerVariation = 5;
 // Trials that replace one that said nothing are kSeedsPerReplacement apart. As the other distances
 // are multiples of 5, and 101 and 202 are none, no replacement has the seed of a repeat.
 constexpr uint64_t kSeedsPerRepeat = 101;
-constexpr uint64_t kSeedsPerReplacement = 100;
+constexpr uint64_t kSeedsPerReplacement = 110;
 
 // Restricts a report to the elements that are finite in fp64 and in the reference. The candidate
 // must be finite there too, and elsewhere it may be anything. It is for tasks that have NaN or
@@ -149,7 +149,9 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   if (!varies(options)) return out;
   std::vector<Variation> variations = {Variation::kScaleDown, Variation::kScaleUp,
                                        Variation::kNegative, Variation::kUneven};
-  if (has_exponentials(reference)) variations.push_back(Variation::kFar);
+  if (has_exponentials(reference)) {
+    variations.insert(variations.end(), {Variation::kFar, Variation::kOutliers});
+  }
   if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
   if (!varied_state(reference).empty()) {
     variations.push_back(Variation::kParameters);
@@ -177,10 +179,10 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     const SourceChange change = source_change(variation).value();
     if (std::ranges::find(changes, change) != changes.end()) variations.push_back(variation);
   }
-  constexpr size_t kMostThresholds = 8;
   // The draws decide which of the thresholds these are.
-  size_t thresholds = runs_on_cpu(reference) ? named_thresholds(reference.forward).size() : 0;
+  size_t thresholds = runs_on_cpu(reference) ? named_thresholds(reference).size() : 0;
   thresholds = std::min(thresholds, kMostThresholds);
+  if (thresholds > 1) ++thresholds;  // all of them at once
   variations.insert(variations.end(), thresholds, Variation::kCrossed);
   TrialRequest varied = out.front();
   varied.check_noop = varied.each_launch = false;
@@ -331,7 +333,7 @@ bool TrialJudge::is_free(size_t output, Variation variation) const {
   if (variation == Variation::kTies)
     return by_index_.contains(output) && !index_outputs_.contains(output);
   if (!is_edge(variation)) return false;
-  const bool far = variation == Variation::kFar;
+  const bool far = is_far(variation);
   if (by_index_.contains(output)) return !far || !index_outputs_.contains(output);
   return !far && variation != Variation::kNotFinite && by_conversion_.contains(output);
 }
@@ -361,7 +363,7 @@ std::string TrialJudge::fault(const TrialRequest& request, const TrialReport& re
     if (request.variation == Variation::kConstant && takes_roots_) {
       errors = gross_only(errors, i < usual_rms_.size() ? usual_rms_[i] : 0);
     }
-    if (request.variation == Variation::kFar || request.variation == Variation::kCrossed) {
+    if (is_far(request.variation) || request.variation == Variation::kCrossed) {
       // A few elements have most of the error, so cross-sections do not count.
       errors.section_excess = 0;
       errors.reference_rms *= kFarFactor;

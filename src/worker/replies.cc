@@ -8,10 +8,10 @@ namespace kw {
 namespace {
 
 constexpr std::string_view kStatuses[] = {"ok", "refused", "failed"};  // as in JobResult::Status
-constexpr std::string_view kRefusalCodes[] = {"syntax",        "missing",  "raised",  "host-read",
-                                              "operator",      "option",   "address", "compile-api",
-                                              "hidden-launch", "survives", "varies",  "lazy",
-                                              "unsupported",   "slice",    "compile", "resources"};
+constexpr std::string_view kRefusalCodes[] = {
+    "syntax",      "missing",     "raised",        "host-read", "operator", "option",
+    "address",     "compile-api", "hidden-launch", "survives",  "varies",   "lazy",
+    "unsupported", "slice",       "compile",       "resources", "work"};
 
 }  // namespace
 

@@ -3,9 +3,11 @@
 The line that must be named carries the comment `# HERE`.
 """
 
+import pathlib
 import re
 
 import pytest
+import recorder
 
 HEAD = """
 import torch
@@ -344,3 +346,12 @@ def test_a_call_of_too_many_steps_is_refused_by_count(monkeypatch):
     with pytest.raises(Refused) as refused:
         record(4)
     assert refused.value.code == "work"
+
+
+def test_the_supervisor_knows_every_code():
+    root = pathlib.Path(recorder.__file__).resolve().parent
+    codes = {code for file in root.glob("*.py")
+             for code in re.findall(r'\b(?:refuse|Refused)\(\s*"([a-z-]+)"', file.read_text())}
+    replies = (root.parent / "src/worker/replies.cc").read_text()
+    known = re.search(r"kRefusalCodes\[\] = \{(.*?)\};", replies, re.DOTALL).group(1)
+    assert "work" in codes and codes <= set(re.findall(r'"([a-z-]+)"', known))

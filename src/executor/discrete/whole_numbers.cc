@@ -50,6 +50,20 @@ void shuffle(const at::Tensor& flat, Reach reach) {
   flat.copy_(flat.index_select(0, order));
 }
 
+// Draws the numbers between the first and the last anew, in order. They may be offsets.
+void put_between(const at::Tensor& flat, Reach reach) {
+  const int64_t first = flat[0].item<int64_t>(), last = flat[-1].item<int64_t>();
+  const int64_t inner = flat.numel() - 2;
+  at::Tensor between = draw(first, last + 1, inner);
+  if (reach == Reach::kCareful) {  // no number twice
+    constexpr int64_t kMostDrawn = 1 << 20;
+    const int64_t room = last - first - 1;
+    if (room < inner || room > kMostDrawn) return;
+    between = at::randperm(room, whole()).narrow(0, 0, inner).add_(first + 1);
+  }
+  flat.narrow(0, 1, inner).copy_(std::get<0>(between.sort()));
+}
+
 void put_others(const at::Tensor& flat, Reach reach) {
   if (flat.scalar_type() == at::kBool) {
     if (flat.numel() == 1) {
@@ -59,8 +73,11 @@ void put_others(const at::Tensor& flat, Reach reach) {
     }
     return;
   }
-  const int64_t number = flat[0].item<int64_t>();
-  if (number < 0 || (number == 0 && reach == Reach::kCareful)) return;
+  const bool in_order = flat.numel() > 2 && flat.diff().ge(0).all().item<bool>();
+  if (in_order && flat[0].item<int64_t>() < flat[-1].item<int64_t>())
+    return put_between(flat, reach);
+  const int64_t number = flat.max().item<int64_t>();
+  if (flat.min().item<int64_t>() < 0 || (number == 0 && reach == Reach::kCareful)) return;
   const int64_t low = std::min<int64_t>(reach == Reach::kBold ? 0 : 1, number);
   flat.copy_(draw(low, std::max<int64_t>(number, 1) + 1, flat.numel()));
   // A single number must be another one.

@@ -54,6 +54,35 @@ TEST(WholeNumbers, NamedOnesArePutBesideOthers) {
   }
 }
 
+TEST(WholeNumbers, InOrderStayInOrderBetweenTheSameEnds) {
+  int twice = 0, other = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const at::Tensor before = at::tensor({0, 16, 32, 48, 64}, at::kLong);
+    for (const Reach reach : {Reach::kBold, Reach::kCareful}) {
+      const at::Tensor got = changed(before, SourceChange::kOther, reach, seed);
+      EXPECT_EQ(got[0].item<int64_t>(), 0);
+      EXPECT_EQ(got[-1].item<int64_t>(), 64);
+      EXPECT_TRUE(got.diff().ge(reach == Reach::kBold ? 0 : 1).all().item<bool>()) << got;
+      other += !at::equal(got, before);
+      twice += got.diff().eq(0).any().item<bool>();
+    }
+  }
+  EXPECT_GT(other, kSeeds);
+  EXPECT_GT(twice, 0);
+  const at::Tensor tight = at::arange(6, at::kLong);  // no room for others
+  EXPECT_TRUE(at::equal(changed(tight, SourceChange::kOther, Reach::kCareful, 1), tight));
+}
+
+TEST(WholeNumbers, UnequalOnesStayWithinWhatTheyWere) {
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const at::Tensor before = at::tensor({64, 60, 64, 61}, at::kLong);
+    const auto got = numbers_of(changed(before, SourceChange::kOther, Reach::kCareful, seed));
+    EXPECT_GE(*got.begin(), 1);
+    EXPECT_LE(*got.rbegin(), 64);
+    EXPECT_NE(got, numbers_of(before));
+  }
+}
+
 TEST(WholeNumbers, ACarefulShuffleIsAPermutationAndABoldOneRepeatsSome) {
   int repeated = 0;
   for (uint64_t seed = 0; seed < kSeeds; ++seed) {

@@ -1,6 +1,8 @@
 #include "executor/replay/crossed_inputs.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <utility>
 
 #include "executor/aten/seeds.h"
@@ -137,54 +139,90 @@ std::vector<Scaling> candidates(const Task& task, const Threshold& threshold) {
   const size_t first_input = before.inputs.size() - task.inputs.outputs.size();
   for (size_t i = first_input; i < before.inputs.size(); ++i) {
     if (!counts(i)) continue;
-    together.inputs.push_back(i - first_input);
-    alone.push_back({.state = {}, .inputs = {i - first_input}});
+    together.inputs[i - first_input] = 1;
+    alone.push_back({.state = {}, .inputs = {{i - first_input, 1}}});
   }
-  // A threshold of parameters alone, such as the limit of a logit scale, comes first.
   for (const int i : varied_state(task)) {
     const auto entry = static_cast<size_t>(i);
-    if (counts(entry)) alone.push_back({.state = {entry}, .inputs = {}});
+    if (counts(entry)) alone.push_back({.state = {{entry, 1}}, .inputs = {}});
   }
   if (alone.size() > kAlone) alone.resize(kAlone);
   if (together.inputs.size() > 1) alone.insert(alone.begin(), together);
   return alone;
 }
 
+Scaling times(Scaling scaling, double factor) {
+  for (auto* factors : {&scaling.state, &scaling.inputs}) {
+    for (auto& [index, own] : *factors) own *= factor;
+  }
+  return scaling;
+}
+
+// Scales by what the second says, too, where it is further from one.
+void merge(Scaling& scaling, const Scaling& other) {
+  const auto size = [](double factor) { return std::abs(std::log(std::abs(factor))); };
+  const auto add = [&](std::map<size_t, double>& to, const std::map<size_t, double>& from) {
+    for (const auto& [index, factor] : from) {
+      const auto [own, first] = to.try_emplace(index, factor);
+      if (!first && size(factor) > size(own->second)) own->second = factor;
+    }
+  };
+  add(scaling.state, other.state);
+  add(scaling.inputs, other.inputs);
+}
+
 }  // namespace
 
 void scale(const Scaling& scaling, const std::vector<at::Tensor>& state,
            const std::vector<at::Tensor>& inputs) {
-  std::vector<at::Tensor> some;
-  for (const size_t i : scaling.state) some.push_back(state[i]);
-  for (const size_t i : scaling.inputs) some.push_back(inputs[i]);
-  scale_storages(some, scaling.factor);
+  std::map<double, std::vector<at::Tensor>> by_factor;
+  std::set<const void*> seen;
+  const auto add = [&](const at::Tensor& tensor, double factor) {
+    if (seen.insert(tensor.storage().unsafeGetStorageImpl()).second) {
+      by_factor[factor].push_back(tensor);
+    }
+  };
+  for (const auto& [i, factor] : scaling.state) add(state[i], factor);
+  for (const auto& [i, factor] : scaling.inputs) add(inputs[i], factor);
+  for (const auto& [factor, tensors] : by_factor) scale_storages(tensors, factor);
 }
 
-Scaling CrossedInputs::search(const Threshold& threshold, const std::vector<at::Tensor>& state,
-                              const std::vector<at::Tensor>& inputs, uint64_t seed) const {
+std::optional<Scaling> CrossedInputs::search(const Threshold& threshold,
+                                             const std::vector<at::Tensor>& state,
+                                             const std::vector<at::Tensor>& inputs,
+                                             uint64_t seed) const {
   Scaled before(task_, until(task_.forward, threshold), state, inputs, seed);
-  const auto sides = [&](const Scaling& scaling) {
+  double left = kWork;
+  const auto sides_of_scaled = [&](const Scaling& scaling) {
+    left -= before.work();
     size_t next = 0;
     return next_sides(threshold, before.run(scaling), next);
   };
-  const Sides drawn = sides({});
+  const Sides drawn = sides_of_scaled({});
   const bool from_below = drawn.below >= drawn.above;
-  double left = kWork - before.work();
-  for (Scaling tried : candidates(task_, threshold)) {
+  std::optional<Scaling> best;  // of those that bring some elements beyond
+  int64_t most = 0;
+  for (const Scaling& scaled : candidates(task_, threshold)) {
+    const auto sides = [&](double factor) { return sides_of_scaled(times(scaled, factor)); };
     for (const double sign : {1.0, -1.0}) {
       for (const bool larger : {true, false}) {
-        tried.factor = sign;
-        for (int i = 0; i < (larger ? kLarger : kSmaller) && left > 0; ++i) {
-          tried.factor *= larger ? kStep : 1 / kStep;
-          left -= before.work();
-          const Sides found = sides(tried);
+        double factor = sign;
+        bool finite = true;
+        for (int i = 0; i < (larger ? kLarger : kSmaller) && left > 0 && finite; ++i) {
+          factor *= larger ? kStep : 1 / kStep;
+          Sides found = sides(factor);
+          finite = found.finite;
+          if (!finite) found = sides(factor *= std::sqrt(larger ? 1 / kStep : kStep));
           if (!found.finite) break;
-          if ((from_below ? found.above : found.below) >= found.part()) return tried;
+          const int64_t beyond = from_below ? found.above : found.below;
+          if (beyond > most) best = times(scaled, factor);
+          most = std::max(most, beyond);
+          if (most >= found.part()) return best;
         }
       }
     }
   }
-  throw ReplayError("no factor of its inputs crosses the threshold");
+  return best;
 }
 
 std::vector<size_t> CrossedInputs::uncrossed(const std::vector<at::Tensor>& state,
@@ -203,9 +241,18 @@ std::vector<size_t> CrossedInputs::uncrossed(const std::vector<at::Tensor>& stat
 
 void CrossedInputs::expect(size_t index, uint64_t seed) const {
   const auto known = uncrossed_.find(seed);
-  if (known != uncrossed_.end() && index >= known->second.size()) {
-    throw ReplayError("its draws cross its thresholds");
-  }
+  if (known == uncrossed_.end()) return;
+  const size_t count = known->second.size();
+  if (index >= count + (count > 1)) throw ReplayError("its draws cross its thresholds");
+}
+
+const std::optional<Scaling>& CrossedInputs::found(size_t threshold,
+                                                   const std::vector<at::Tensor>& state,
+                                                   const std::vector<at::Tensor>& inputs,
+                                                   uint64_t seed) {
+  const auto [entry, first] = found_.try_emplace({seed, threshold});
+  if (first) entry->second = search(thresholds_[threshold], state, inputs, seed);
+  return entry->second;
 }
 
 Scaling CrossedInputs::scaling(size_t index, const std::vector<at::Tensor>& state,
@@ -213,14 +260,18 @@ Scaling CrossedInputs::scaling(size_t index, const std::vector<at::Tensor>& stat
   c10::InferenceMode inference;
   if (!uncrossed_.contains(seed)) uncrossed_[seed] = uncrossed(state, inputs, seed);
   expect(index, seed);
-  const size_t threshold = uncrossed_[seed][index];
-  const std::pair key(seed, threshold);
-  if (!found_.contains(key)) {
-    found_[key] = std::nullopt;
-    found_[key] = search(thresholds_[threshold], state, inputs, seed);
+  const std::vector<size_t>& all = uncrossed_[seed];
+  Scaling out;
+  size_t crossed = 0;
+  for (size_t i = 0; i < std::min(all.size(), kMostThresholds); ++i) {
+    if (index < all.size() && i != index) continue;
+    const auto& own = found(all[i], state, inputs, seed);
+    if (!own) continue;
+    merge(out, *own);
+    ++crossed;
   }
-  if (!found_[key]) throw ReplayError("no factor of its inputs crosses the threshold");
-  return *found_[key];
+  if (crossed == 0) throw ReplayError("no factor of its inputs crosses the threshold");
+  return out;
 }
 
 }  // namespace kw::exec

@@ -4,7 +4,8 @@
 // One run of the steps on the CPU tells which thresholds a draw leaves on one side. For such a
 // threshold, inputs or parameters that its operand comes from are scaled, first all inputs
 // together, then each alone, by larger and larger powers of four, then by smaller and smaller ones.
-// The first factor by which a part of the operand's elements lies beyond the threshold is taken.
+// The first factor by which a part of the operand's elements lies beyond the threshold is taken. If
+// the operand becomes infinite before, it is the factor by which the most elements lie beyond.
 #pragma once
 
 #include <map>
@@ -18,22 +19,20 @@
 
 namespace kw::exec {
 
-// What is scaled: indices of state and of inputs.
+// By what tensors are multiplied, by index of the state and of the inputs.
 struct Scaling {
-  std::vector<size_t> state, inputs;
-  double factor = 1;
+  std::map<size_t, double> state, inputs;
 };
 
 class CrossedInputs {
  public:
   // `task` must outlive this.
-  explicit CrossedInputs(const Task& task)
-      : task_(task), thresholds_(named_thresholds(task.forward)) {}
+  explicit CrossedInputs(const Task& task) : task_(task), thresholds_(named_thresholds(task)) {}
 
   // Returns what makes a draw cross a threshold: the one of this index among those that the draw
-  // does not cross as it is, counted from a place that the seed draws. Throws ReplayError if there
-  // is none, if no factor crosses it, or if the task takes no such inputs. Equal seeds must come
-  // with equal draws.
+  // does not cross as it is, counted from a place that the seed draws. The index behind the last of
+  // several stands for all of them at once. Throws ReplayError if there is none, or if no factor
+  // crosses it. Equal seeds must come with equal draws.
   Scaling scaling(size_t index, const std::vector<at::Tensor>& state,
                   const std::vector<at::Tensor>& inputs, uint64_t seed);
   // Throws ReplayError as scaling() does, if an earlier call showed that there is no such
@@ -43,8 +42,10 @@ class CrossedInputs {
  private:
   std::vector<size_t> uncrossed(const std::vector<at::Tensor>& state,
                                 const std::vector<at::Tensor>& inputs, uint64_t seed) const;
-  Scaling search(const Threshold& threshold, const std::vector<at::Tensor>& state,
-                 const std::vector<at::Tensor>& inputs, uint64_t seed) const;
+  std::optional<Scaling> search(const Threshold& threshold, const std::vector<at::Tensor>& state,
+                                const std::vector<at::Tensor>& inputs, uint64_t seed) const;
+  const std::optional<Scaling>& found(size_t threshold, const std::vector<at::Tensor>& state,
+                                      const std::vector<at::Tensor>& inputs, uint64_t seed);
 
   const Task& task_;
   const std::vector<Threshold> thresholds_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "executor/aten/operators.h"
@@ -102,15 +103,46 @@ TEST(CrossedInputs, ThresholdsThatDrawsCrossAreNotCounted) {
   const at::Tensor x = at::randn({kCount});
   std::set<double> factors;
   CrossedInputs crossed(task);
-  for (size_t i = 0; i < 5; ++i) factors.insert(crossed.scaling(i, {}, {x}, 3).factor);
+  for (size_t i = 0; i < 5; ++i) factors.insert(crossed.scaling(i, {}, {x}, 3).inputs.at(0));
   EXPECT_EQ(factors.size(), 5u);
-  EXPECT_THROW(crossed.scaling(5, {}, {x}, 3), ReplayError);
+  EXPECT_EQ(crossed.scaling(5, {}, {x}, 3).inputs.at(0), *factors.rbegin()) << "all at once";
+  EXPECT_THROW(crossed.scaling(6, {}, {x}, 3), ReplayError);
+  EXPECT_THROW(crossed.expect(6, 3), ReplayError);
   // Which is the first depends on the seed, so that over many seeds all are tried.
   std::set<double> firsts;
   for (uint64_t seed = 0; seed < 10; ++seed) {
-    firsts.insert(crossed.scaling(0, {}, {x}, seed).factor);
+    firsts.insert(crossed.scaling(0, {}, {x}, seed).inputs.at(0));
   }
   EXPECT_EQ(firsts, factors);
+}
+
+TEST(CrossedInputs, ThresholdsOfSeveralInputsAreCrossedAtOnce) {
+  const auto greater = [](int operand, double limit, int result) {
+    return step_json("aten.gt.Scalar", {{"self", v(operand)}, {"other", limit}}, {result});
+  };
+  const Task task = make_task(
+      random_inputs({{kCount}, {kCount}}),
+      make_program({value_json("float32", {kCount}, 0), value_json("float32", {kCount}, 1),
+                    value_json("bool", {kCount}, 2), value_json("bool", {kCount}, 3)},
+                   {0, 1}, {greater(0, 70, 2), greater(1, -700, 3)}, {2, 3}));
+  const at::Tensor x = at::randn({kCount}), y = at::randn({kCount});
+  CrossedInputs crossed(task);
+  scale(crossed.scaling(2, {}, {x, y}, 4), {}, {x, y});
+  EXPECT_GE(x.gt(70).logical_and(y.lt(-700)).sum().item<int64_t>(), 1);
+}
+
+TEST(CrossedInputs, AThresholdMayLieShortOfInfinity) {
+  // x * x > 3e4 in half precision: by 64 a square is infinite.
+  Task task = clamped("aten.square.default", 3e4);
+  for (Program* program : {&task.forward, &task.inputs}) {
+    for (Value& value : program->values) value.dtype = DType::kFloat16;
+  }
+  const at::Tensor x = at::randn({kCount}).to(at::kHalf);
+  x[0] = 4.5;
+  CrossedInputs crossed(task);
+  const double factor = std::abs(crossed.scaling(0, {}, {x}, 1).inputs.at(0));
+  EXPECT_GT(4.5 * 4.5 * factor * factor, 3e4);
+  EXPECT_LT(4.5 * 4.5 * factor * factor, 65504);
 }
 
 TEST(CrossedInputs, AnOperandIsLookedAtBeforeItIsOverwritten) {
@@ -145,6 +177,7 @@ TEST(CrossedInputs, AParameterIsScaledWhereItAloneCounts) {
                     step_json("aten.mul.Tensor", {{"self", v(1)}, {"other", v(3)}}, {4})},
                    {4});
   task.state.push_back({{"logit_scale"}, "parameter"});
+  task.init = random_inputs({std::vector<int64_t>{}});
   task.derive = make_program({value_json("float32", {}, 0)}, {0}, Json::array(), {});
   const at::Tensor logit = at::full({}, 2.6592), x = at::randn({kCount});  // ln(1 / 0.07)
   CrossedInputs crossed(task);

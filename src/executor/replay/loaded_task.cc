@@ -98,7 +98,7 @@ bool varies(size_t input, const Varied& varied) {
 // Returns whether a variation changes elements one by one, so that equal ones become different.
 bool changes_elements_apart(Variation variation) {
   return variation == Variation::kUneven || variation == Variation::kZeros ||
-         variation == Variation::kMixedSigns;
+         variation == Variation::kMixedSigns || variation == Variation::kOutliers;
 }
 
 bool is_fixed(int entry, const Varied& varied) {

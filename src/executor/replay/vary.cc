@@ -116,6 +116,19 @@ void put_zeros(at::Tensor tensor) {
   }
 }
 
+// Scales up by 64. In an eighth of the rows each, the first or the last element becomes twice as
+// large as all others, which a maximum of the rest leaves far behind.
+void put_outliers(at::Tensor tensor) {
+  constexpr double kRows = 0.125;
+  tensor.mul_(64);
+  if (tensor.dim() == 0 || tensor.size(-1) < 2) return;
+  const at::Tensor largest = tensor.abs().amax().mul(2);
+  for (const int64_t end : {int64_t{0}, tensor.size(-1) - 1}) {
+    at::Tensor column = tensor.select(-1, end);
+    column.copy_(at::where(at::empty_like(column, at::kBool).bernoulli_(kRows), largest, column));
+  }
+}
+
 // Puts NaN and both infinities in a few places each.
 void put_not_finite(at::Tensor flat) {
   constexpr int64_t kOneOfElements = 1024;
@@ -188,8 +201,11 @@ void vary(const std::vector<at::Tensor>& inputs, Variation variation, uint64_t s
     }
     return;
   }
-  if (variation == Variation::kUneven || variation == Variation::kZeros) {
-    const auto change = variation == Variation::kUneven ? make_uneven : put_zeros;
+  if (variation == Variation::kUneven || variation == Variation::kZeros ||
+      variation == Variation::kOutliers) {
+    const auto change = variation == Variation::kUneven  ? make_uneven
+                        : variation == Variation::kZeros ? put_zeros
+                                                         : put_outliers;
     for (const at::Tensor& input : floating_inputs(inputs)) change(input);
     return;
   }

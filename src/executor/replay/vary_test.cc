@@ -83,6 +83,33 @@ TEST(Vary, PerturbedInputsAreAboutAUnitAway) {
   EXPECT_GT(x.lt(before).sum().item<int64_t>(), 400);
 }
 
+TEST(Vary, OutliersAreAtEitherEndOfSomeRows) {
+  const at::Tensor x = at::randn({400, 30}), before = x.clone();
+  vary({x}, Variation::kOutliers, 3);
+  const double largest = before.abs().max().item<double>() * 64;
+  EXPECT_TRUE(x.narrow(1, 1, 28).equal(before.narrow(1, 1, 28) * 64));
+  for (const int64_t end : {0, 29}) {
+    const at::Tensor outliers = x.select(1, end).gt(1.9 * largest);
+    EXPECT_NEAR(static_cast<double>(outliers.sum().item<int64_t>()), 50, 5 * 6.6);  // 5 deviations
+    EXPECT_TRUE(at::where(outliers, before.select(1, end) * 64, x.select(1, end))
+                    .equal(before.select(1, end) * 64));
+  }
+}
+
+TEST(Vary, NumbersArePutInSomeElements) {
+  at::manual_seed(2);
+  const at::Tensor x = at::randn({1600}), half = at::zeros({1600}, at::kHalf);
+  put_numbers(x, {0.5, -7});
+  for (const double number : {0.5, -7.0}) {
+    EXPECT_NEAR(static_cast<double>(x.eq(number).sum().item<int64_t>()), 100, 60) << number;
+  }
+  put_numbers(half, {0.1});  // which it cannot hold
+  EXPECT_TRUE(half.eq(0).all().item<bool>());
+  const at::Tensor expanded = at::zeros({1}).expand({1600});
+  put_numbers(expanded, {3});
+  EXPECT_TRUE(expanded.eq(0).all().item<bool>());
+}
+
 TEST(Vary, FlagsAreKnownExactly) {
   const at::Tensor x = at::rand({1000}).lt(0.5).to(at::kFloat).mul(1.25f), before = x.clone();
   move_by_about_a_unit({x, at::empty({0})}, 1);

@@ -24,7 +24,10 @@ std::vector<WholeInputs::Attempt> WholeInputs::attempts(SourceChange change, uin
   std::vector<size_t> fit;
   const SourcedInputs& split = inputs_.split();
   for (size_t i = 0; i < split.sources.size(); ++i) {
-    if (applies(change, split.made, split.sources[i])) fit.push_back(i);
+    const Source& source = split.sources[i];
+    // Numbers that may come twice would leave open which of two writes counts.
+    if (change == SourceChange::kOther && counts_last_ && source.apart) continue;
+    if (applies(change, split.made, source)) fit.push_back(i);
   }
   std::vector<Attempt> out;
   if (fit.empty()) return out;

@@ -25,6 +25,29 @@ bool is_in_order(const ArgList& data) {
   });
 }
 
+// Whether numbers in the text are lengths, labels or the like, or are in order.
+bool has_numbers_to_lower(const AtenCall& call) {
+  if (has_equal_numbers(call)) return true;
+  if (is_one_of(call.op, {"arange"})) return call.find("step");
+  const ArgList* data = numbers_of(call);
+  return data && std::ranges::none_of(*data, [](const Arg& item) {
+           const auto* number = std::get_if<int64_t>(&item.v);
+           return number && *number < 0;
+         });
+}
+
+bool are_apart(const AtenCall& call) {
+  if (is_one_of(call.op, {"arange", "randperm"})) return true;
+  const ArgList* data = numbers_of(call);
+  for (size_t i = 0; data && i < data->size(); ++i) {
+    if (std::find(data->begin(), data->begin() + static_cast<int64_t>(i), (*data)[i]) !=
+        data->begin() + static_cast<int64_t>(i)) {
+      return false;
+    }
+  }
+  return data && data->size() > 1;
+}
+
 bool has_an_order_to_change(const AtenCall& call) {
   if (is_one_of(call.op, {"randperm"})) return true;
   if (is_one_of(call.op, {"arange"})) return !call.find("step");
@@ -62,7 +85,7 @@ SourcedInputs split_sources(const Program& inputs) {
     out.made.steps.push_back(step);
     out.made.outputs.push_back(id);
     out.rest.inputs.push_back(id);
-    out.sources.push_back({id, *call});
+    out.sources.push_back({id, *call, are_apart(*call)});
   }
   return out;
 }
@@ -79,7 +102,7 @@ bool applies(SourceChange change, const Program& made, const Source& source) {
     case SourceChange::kShuffle:
       return many && has_an_order_to_change(source.maker);
     case SourceChange::kOther:
-      return has_equal_numbers(source.maker);
+      return flags ? has_equal_numbers(source.maker) : has_numbers_to_lower(source.maker);
   }
   return false;
 }
@@ -110,24 +133,32 @@ std::vector<SourceChange> source_changes(const Task& task) {
 
 std::vector<int64_t> named_integers(const Program& forward) {
   std::set<int64_t> out;
-  const auto add = [&](const Arg* arg) {
-    if (!arg) return;
-    if (const auto* number = std::get_if<int64_t>(&arg->v)) out.insert(*number);
+  // Beside a limit, so that there are numbers on either side of it.
+  const auto add = [&](const Arg* arg, bool limit) {
+    const auto* number = arg ? std::get_if<int64_t>(&arg->v) : nullptr;
+    if (!number) return;
+    out.insert(*number);
+    if (limit) out.insert({*number - 1, *number + 1});
   };
   for (const Step& step : forward.steps) {
     const auto* call = std::get_if<AtenCall>(&step);
     if (!call) continue;
-    add(call->find("ignore_index"));
-    if (!is_one_of(call->op, {"eq", "ne", "lt", "le", "gt", "ge", "eq_", "ne_", "lt_", "le_", "gt_",
-                              "ge_"})) {
-      continue;
+    add(call->find("ignore_index"), false);
+    if (is_one_of(call->op,
+                  {"clamp", "clamp_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_"})) {
+      add(call->find("min"), true);
+      add(call->find("max"), true);
     }
+    const bool limit =
+        is_one_of(call->op, {"lt", "le", "gt", "ge", "lt_", "le_", "gt_", "ge_", "maximum",
+                             "minimum", "remainder", "remainder_", "fmod", "fmod_"});
+    if (!limit && !is_one_of(call->op, {"eq", "ne", "eq_", "ne_"})) continue;
     const Arg* other = call->find("other");
-    add(other);
+    add(other, limit);
     if (!other || !other->is_value()) continue;
     const AtenCall* maker = maker_of(forward, behind_views(forward, other->value()));
     const ArgList* data = maker ? numbers_of(*maker) : nullptr;
-    for (size_t i = 0; data && i < data->size(); ++i) add(&(*data)[i]);
+    for (size_t i = 0; data && i < data->size(); ++i) add(&(*data)[i], limit);
   }
   return {out.begin(), out.end()};
 }

@@ -15,12 +15,14 @@ enum class SourceChange {
   kEnds,     // put the ends of the range that they are drawn from
   kNamed,    // put numbers that the program names: compares with, or ignores
   kShuffle,  // change their order, and repeat some
-  kOther     // of equal numbers, make some smaller; of equal flags, some the others
+  kOther     // make some numbers smaller, and of equal flags some the others; numbers in order
+             // stay in order, between the first and the last
 };
 
 struct Source {
   ValueId id;
   AtenCall maker;
+  bool apart = false;  // its numbers differ from one another
 };
 
 // A Program of inputs in two parts. `made` returns the sources. `rest` takes the Program's inputs,
@@ -43,7 +45,8 @@ bool applies(SourceChange change, const Program& made, const Source& source);
 // run its forward, which tells whether the task takes the changed inputs.
 std::vector<SourceChange> source_changes(const Task& task);
 
-// Returns the whole numbers that a program compares with, or ignores in a loss; sorted.
+// Returns the whole numbers that a program compares with, or ignores in a loss, and those beside
+// the limits that it names; sorted.
 std::vector<int64_t> named_integers(const Program& forward);
 
 // Returns whether a program writes by an index where the last of several writes counts.

@@ -89,14 +89,15 @@ TEST(Sources, WhatMayChangeDependsOnHowTheyAreMade) {
   EXPECT_EQ(made("aten.randint.low", DType::kFloat32), "");
   EXPECT_EQ(made("aten.randperm.default", DType::kInt64), "ns");
   EXPECT_EQ(made("aten.arange.default", DType::kInt64), "ns");
-  EXPECT_EQ(made("aten.arange.start_step", DType::kInt64, {{"step", {int64_t{4}}}}), "n")
+  EXPECT_EQ(made("aten.arange.start_step", DType::kInt64, {{"step", {int64_t{4}}}}), "no")
       << "offsets of rows";
   EXPECT_EQ(made("aten.full.default", DType::kInt32), "no");
   EXPECT_EQ(made("aten.ones.default", DType::kBool), "o");
   EXPECT_EQ(made("aten.ones.default", DType::kBool, {}, 1), "o");
   EXPECT_EQ(made("aten.full.default", DType::kFloat32), "");
-  EXPECT_EQ(data({5, 9, 3}), "ns");
-  EXPECT_EQ(data({0, 5, 9, 12}), "n") << "offsets";
+  EXPECT_EQ(data({5, 9, 3}), "nso");
+  EXPECT_EQ(data({5, -1, 3}), "ns") << "a sentinel";
+  EXPECT_EQ(data({0, 5, 9, 12}), "no") << "offsets";
   EXPECT_EQ(data({7, 7}), "no");
 }
 
@@ -108,8 +109,12 @@ TEST(Sources, NumbersAreNamedByComparisonsAndLosses) {
   steps.add("aten.gt.Scalar", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {0.5}}});
   const ValueId stop = steps.numbers({11, 13});
   steps.add("aten.eq.Tensor", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {ValueRef{stop}}}});
+  steps.add("aten.ge.Scalar", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {int64_t{40}}}});
+  steps.add("aten.clamp.default", DType::kInt64,
+            {{"self", {ValueRef{x}}}, {"min", {int64_t{20}}}, {"max", {int64_t{30}}}});
   steps.add("aten.nll_loss_forward.default", DType::kFloat32, {{"ignore_index", {int64_t{-100}}}});
-  EXPECT_EQ(named_integers(steps.program), (std::vector<int64_t>{-100, -1, 11, 13}));
+  EXPECT_EQ(named_integers(steps.program),
+            (std::vector<int64_t>{-100, -1, 11, 13, 19, 20, 21, 29, 30, 31, 39, 40, 41}));
 }
 
 TEST(Sources, OfSeveralWritesTheLastCountsUnlessTheyAdd) {

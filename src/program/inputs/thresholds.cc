@@ -1,12 +1,15 @@
 #include "program/inputs/thresholds.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "ops/operator.h"
 #include "program/makers.h"
 
 namespace kw {
@@ -36,6 +39,16 @@ constexpr Named kNamed[] = {
     {"hardtanh", "self", "max_val", 1.0},
     {"relu", "self", "", 0.0},
     {"leaky_relu", "self", "", 0.0},
+    {"elu", "self", "", 0.0},
+    {"abs", "self", "", 0.0},
+    {"sign", "self", "", 0.0},
+    {"floor", "self", "", 1.0, true},
+    {"ceil", "self", "", 1.0, true},
+    {"trunc", "self", "", 1.0, true},
+    {"frac", "self", "", 1.0, true},
+    {"round", "self", "", 1.0, true},
+    {"remainder", "self", "other", std::nullopt, true},
+    {"fmod", "self", "other", std::nullopt, true},
     {"relu6", "self", "", 6.0},
     {"hardswish", "self", "", 3.0, true},
     {"hardsigmoid", "self", "", 3.0, true},
@@ -79,32 +92,50 @@ std::optional<double> number_of(const Program& program, const Arg& arg) {
   return filled && !filled->is_value() ? number_of(program, *filled) : std::nullopt;
 }
 
-// Whether a number was added to a value, before signs and factors: then zero is a threshold like
-// any other, as that of a hinge loss is.
-bool is_shifted(const Program& program, ValueId id) {
-  const AtenCall* maker = maker_of(program, behind_views(program, id));
-  if (!maker) return false;
-  const Arg *self = maker->find("self"), *other = maker->find("other");
-  if (is_one_of(maker->op, {"add", "add_", "sub", "sub_", "rsub"})) {
-    return other && (number_of(program, *other) || (self && number_of(program, *self)));
+// Returns the value that `id` is a view of, of all its elements or of some.
+ValueId viewed(const Program& program, ValueId id) {
+  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
+    const OperatorRow* row = find_operator(call->op);
+    const Arg* self = call->find("self");
+    if (!row || row->cls != OpClass::kView || !self || !self->is_value()) break;
+    id = self->value();
   }
-  if (!is_one_of(maker->op, {"neg", "neg_", "mul", "mul_", "div", "div_"})) return false;
-  if (self && self->is_value() && !number_of(program, *self)) {
-    if (is_shifted(program, self->value())) return true;
+  return id;
+}
+
+// Returns the values that follow from a task's inputs, or from random numbers.
+std::vector<bool> drawn_values(const Task& task) {
+  const Program& forward = task.forward;
+  std::vector<bool> out(forward.values.size());
+  std::set<int> storages;
+  const auto add = [&](ValueId id) {
+    if (id < 0) return;
+    out[id] = true;
+    storages.insert(forward.values[id].storage);
+  };
+  const size_t first = forward.inputs.size() - task.inputs.outputs.size();
+  for (size_t i = first; i < forward.inputs.size(); ++i) add(forward.inputs[i]);
+  for (const Step& step : forward.steps) {
+    const std::vector<ValueId> reads = step_reads(step, task.kernels);
+    const bool follows = is_random(step) || std::ranges::any_of(reads, [&](ValueId id) {
+                           return out[id] || storages.contains(forward.values[id].storage);
+                         });
+    if (!follows) continue;
+    for (const ValueId id : step_defines(step)) add(id);
+    for (const ValueId id : step_writes(step, task.kernels)) add(id);
   }
-  return other && other->is_value() && !number_of(program, *other) &&
-         is_shifted(program, other->value());
+  return out;
 }
 
 // Collects thresholds, each once.
 class Found {
  public:
-  explicit Found(const Program& forward) : forward_(forward) {}
+  explicit Found(const Task& task) : forward_(task.forward), drawn_(drawn_values(task)) {}
 
   void add_number(size_t step, ValueId operand, double at) {
     constexpr double kBeyondReach = 1e30;
     if (!(std::abs(at) < kBeyondReach)) return;
-    if (at == 0 && !is_shifted(forward_, operand)) return;
+    if (at == 0 && !is_shifted(operand)) return;
     const bool known = std::ranges::any_of(all, [&](const Threshold& other) {
       return !other.limit && other.operand == operand && other.at == at;
     });
@@ -121,7 +152,26 @@ class Found {
   std::vector<Threshold> all;
 
  private:
+  // Whether an argument is a number, or a tensor of the state.
+  bool is_fixed(const Arg& arg) const { return !arg.is_value() || !drawn_[arg.value()]; }
+  // Whether something fixed was added to a value, before signs and factors: then zero is a
+  // threshold like any other, as that of a hinge loss is.
+  bool is_shifted(ValueId id) const {
+    const AtenCall* maker = maker_of(forward_, behind_views(forward_, id));
+    const Arg* self = maker ? maker->find("self") : nullptr;
+    const Arg* other = maker ? maker->find("other") : nullptr;
+    if (!self) return false;
+    if (is_one_of(maker->op, {"add", "add_", "sub", "sub_", "rsub"})) {
+      return other && is_fixed(*self) != is_fixed(*other);
+    }
+    if (!is_one_of(maker->op, {"neg", "neg_", "mul", "mul_", "div", "div_"})) return false;
+    return std::ranges::any_of(std::array{self, other}, [&](const Arg* arg) {
+      return arg && !is_fixed(*arg) && is_shifted(arg->value());
+    });
+  }
+
   const Program& forward_;
+  const std::vector<bool> drawn_;
 };
 
 void add_of(const Program& forward, size_t step, const AtenCall& call, const Named& named,
@@ -142,8 +192,9 @@ void add_of(const Program& forward, size_t step, const AtenCall& call, const Nam
 
 }  // namespace
 
-std::vector<Threshold> named_thresholds(const Program& forward) {
-  Found found(forward);
+std::vector<Threshold> named_thresholds(const Task& task) {
+  const Program& forward = task.forward;
+  Found found(task);
   for (size_t i = 0; i < forward.steps.size(); ++i) {
     const auto* call = std::get_if<AtenCall>(&forward.steps[i]);
     if (!call) continue;
@@ -167,7 +218,7 @@ std::vector<std::vector<double>> compared_numbers(const Task& task) {
     for (const auto& [operand, limit] : {std::pair(self, other), std::pair(other, self)}) {
       const auto number = number_of(forward, *limit);
       if (!number || !std::isfinite(*number) || !operand->is_value()) continue;
-      const ValueId id = behind_views(forward, operand->value());
+      const ValueId id = viewed(forward, operand->value());
       for (size_t i = 0; i < count; ++i) {
         if (forward.inputs[first + i] == id) out[i].push_back(*number);
       }

@@ -9,6 +9,9 @@
 
 namespace kw {
 
+// Of more thresholds that a draw does not cross, this many are tried.
+inline constexpr size_t kMostThresholds = 8;
+
 struct Threshold {
   int step = 0;         // index of the forward step that names it
   ValueId operand = 0;  // whose elements lie on either side when the step runs
@@ -16,11 +19,12 @@ struct Threshold {
   std::optional<ValueId> limit = std::nullopt;
 };
 
-// Returns the thresholds of floating operands, each once, in order of steps. These are limits of
-// clamps and of activations in pieces, and what is compared with. 0 counts only where a number was
-// added before, because other signs are tried anyway. What no number reaches (1e30 and more) does
-// not count.
-std::vector<Threshold> named_thresholds(const Program& forward);
+// Returns the thresholds of floating operands of a task's forward, each once, in order of steps.
+// These are limits of clamps and of activations in pieces, what is compared with, and where
+// roundings and remainders jump first. 0 counts only where something was added before that no input
+// makes, because other signs are tried anyway. What no number reaches (1e30 and more) does not
+// count.
+std::vector<Threshold> named_thresholds(const Task& task);
 
 // Returns, for each input of a task, the numbers in the text that its elements are compared with
 // as they are. Only elements that are equal to them show whether such a comparison includes them.

@@ -23,8 +23,15 @@ class ThresholdSteps {
   }
   std::vector<double> found() const {
     std::vector<double> out;
-    for (const Threshold& threshold : named_thresholds(program)) out.push_back(threshold.at);
+    for (const Threshold& threshold : all()) out.push_back(threshold.at);
     return out;
+  }
+  // `state` of the program's inputs are no arguments.
+  std::vector<Threshold> all(size_t state = 0) const {
+    Task task;
+    task.forward = program;
+    task.inputs.outputs.resize(program.inputs.size() - state);
+    return named_thresholds(task);
   }
   Program program;
 };
@@ -59,10 +66,28 @@ TEST(Thresholds, AreZeroWhereANumberWasAdded) {
   const ValueId half = steps.add("aten.div.Tensor", {{"other", {2.0}}}, margin);
   steps.add("aten.relu.default", {}, half);
   steps.add("aten.relu.default", {}, steps.add("aten.mul.Tensor", {{"other", {3.0}}}));
-  const auto found = named_thresholds(steps.program);
+  const auto found = steps.all();
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].operand, half);
   EXPECT_EQ(found[0].at, 0);
+}
+
+TEST(Thresholds, AreZeroWhereTheStateWasAdded) {
+  ThresholdSteps steps;
+  steps.program.values.push_back(steps.program.values[0]);
+  steps.program.values[1].storage = 1;
+  steps.program.inputs = {1, 0};
+  const ValueId fixed = steps.add("aten.exp.default", {}, 1);
+  const ValueId shifted = steps.add("aten.sub.Tensor", {{"other", {ValueRef{fixed}}}});
+  steps.add("aten.abs.default", {}, shifted);
+  steps.add("aten.abs.default", {}, steps.add("aten.add.Tensor", {{"other", {ValueRef{0}}}}));
+  ASSERT_EQ(steps.all(1).size(), 1u);
+  EXPECT_EQ(steps.all(1)[0].operand, shifted);
+}
+
+TEST(Thresholds, AreWhereRoundingsAndRemaindersJump) {
+  EXPECT_EQ(of("aten.floor.default", {}), (List{1, -1}));
+  EXPECT_EQ(of("aten.remainder.Scalar", {{"other", {50.0}}}), (List{50, -50}));
 }
 
 TEST(Thresholds, AreNotWhatSaysNothing) {
@@ -95,7 +120,7 @@ TEST(Thresholds, MayBeATensorOfAnyNumbers) {
   steps.add("aten.gt.Tensor", {{"other", {ValueRef{0}}}}, many);  // the same two
   const ValueId bound = steps.add("aten.exp.default", {});
   steps.add("aten.clamp.Tensor", {{"max", {ValueRef{bound}}}});
-  const auto found = named_thresholds(steps.program);
+  const auto found = steps.all();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].operand, 0);
   EXPECT_EQ(found[0].limit, many);
@@ -122,7 +147,7 @@ TEST(Thresholds, CountOnceForEachOperand) {
   steps.add("aten.gt.Scalar", {{"other", {5.0}}});
   const ValueId y = steps.add("aten.exp.default", {});
   steps.add("aten.gt.Scalar", {{"other", {5.0}}}, y);
-  const auto found = named_thresholds(steps.program);
+  const auto found = steps.all();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].operand, 0);
   EXPECT_EQ(found[0].step, 0);
