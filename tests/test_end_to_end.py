@@ -337,8 +337,12 @@ def test_candidate_meets_its_stage(judged, name):
 
 def test_an_overdue_interpreter_says_nothing_of_a_candidate(tmp_path):
     (tmp_path / "model.py").write_text(command.SINE_MODEL)
-    (tmp_path / "slow.py").write_text(candidate("return doubled(x)").replace(
-        "    tl.store", "    for _ in range(n * 1000):\n        x = tl.minimum(x, x + 1.0)\n    tl.store"))
+    # One program's steps on single numbers are slow and little work, of which too much is a fault.
+    slow = candidate("return doubled(x)").replace(
+        "    tl.store", "    s = 0\n    for k in range(n * 2000):\n        s = s ^ k\n"
+        "    x = tl.where(s == -7, 0.0, x)\n    tl.store")
+    slow = slow.replace("(triton.cdiv(x.numel(), 64),)", "(1,)").replace("BLOCK=64", "BLOCK=1024")
+    (tmp_path / "slow.py").write_text(slow)
     process = run("verify", tmp_path / "model.py", tmp_path / "slow.py", "--backend", "cpu",
                   "--json", "--trial-timeout", 1)
     assert process.returncode == 4, process.stderr
