@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <variant>
 
 #include "ops/operator.h"
+#include "program/cost.h"
 
 namespace kw {
 namespace {
@@ -27,6 +29,15 @@ bool drops_out(const AtenCall& call) {
     return share && share->v != decltype(share->v)(0.0) &&
            share->v != decltype(share->v)(int64_t{0});
   });
+}
+
+// Returns what `id` is a view of, of all its elements or of some.
+std::optional<ValueId> viewed_by(const Program& program, ValueId id) {
+  const AtenCall* call = maker_of(program, id);
+  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
+  const Arg* self = call ? call->find("self") : nullptr;
+  if (!row || row->cls != OpClass::kView || !self || !self->is_value()) return std::nullopt;
+  return self->value();
 }
 
 }  // namespace
@@ -96,12 +107,17 @@ std::vector<ValueId> operands_of(const AtenCall& call) {
   return out;
 }
 
+bool does_arithmetic(const AtenCall& call) {
+  const OperatorRow* row = find_operator(call.op);
+  if (!row) return true;
+  const OpClass cls = work_row(*row).cls;
+  return is_computing(cls) && cls != OpClass::kCopy && !fills_memory(call);
+}
+
 bool is_computed(const Program& program, ValueId id) {
   const AtenCall* call = maker_of(program, id);
-  const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-  if (!row) return false;
-  const OpClass cls = work_row(*row).cls;
-  if (is_computing(cls) && cls != OpClass::kCopy) return true;
+  if (!call) return false;
+  if (does_arithmetic(*call)) return true;
   const std::vector<ValueId> operands = operands_of(*call);
   return std::any_of(operands.begin(), operands.end(),
                      [&](ValueId operand) { return is_computed(program, operand); });
@@ -118,15 +134,33 @@ bool is_drawn(const Program& program, ValueId id) {
 }
 
 ValueId behind_views(const Program& program, ValueId id) {
-  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
-    const OperatorRow* row = find_operator(call->op);
-    const Arg* self = call->find("self");
-    if (!row || row->cls != OpClass::kView || !self || !self->is_value()) break;
-    const Value &from = program.values[self->value()], &to = program.values[id];
-    if (!is_contiguous(from) || !is_contiguous(to) || from.numel() != to.numel()) break;
-    id = self->value();
+  while (const auto from = viewed_by(program, id)) {
+    const Value &whole = program.values[*from], &view = program.values[id];
+    if (!is_contiguous(whole) || !is_contiguous(view) || whole.numel() != view.numel()) break;
+    id = *from;
   }
   return id;
+}
+
+ValueId viewed_value(const Program& program, ValueId id) {
+  while (const auto from = viewed_by(program, id)) id = *from;
+  return id;
+}
+
+void Following::add(ValueId id) {
+  if (id >= 0) storages_.insert(program_.values[id].storage);
+}
+
+bool Following::has(ValueId id) const { return storages_.contains(program_.values[id].storage); }
+
+bool Following::pass(const Step& step, bool begins) {
+  if (!begins &&
+      std::ranges::none_of(step_reads(step, kernels_), [&](ValueId id) { return has(id); })) {
+    return false;
+  }
+  for (const ValueId id : step_defines(step)) add(id);
+  for (const ValueId id : step_writes(step, kernels_)) add(id);
+  return true;
 }
 
 bool is_overwritten(const Program& program, ValueId id) {

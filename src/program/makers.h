@@ -36,6 +36,10 @@ const AtenCall* maker_of(const Program& program, ValueId id);
 // Returns the values that `call` is given, including those in lists.
 std::vector<ValueId> operands_of(const AtenCall& call);
 
+// Whether an operator does arithmetic: it does not only view, copy, fill or draw. One that is not
+// known does.
+bool does_arithmetic(const AtenCall& call);
+
 // Returns whether a value is computed by arithmetic. An input, or a view or copy of one, is not.
 bool is_computed(const Program& program, ValueId id);
 
@@ -45,6 +49,29 @@ bool is_drawn(const Program& program, ValueId id);
 // Returns the value that `id` is a view of, with the same elements in the same order: both are
 // contiguous. Without such a view it is `id`.
 ValueId behind_views(const Program& program, ValueId id);
+
+// Returns the value that `id` is a view of, of all its elements or of some.
+ValueId viewed_value(const Program& program, ValueId id);
+
+// Follows values through the steps of a program: what is made from them, and what is written from
+// them. Values of one storage are one.
+class Following {
+ public:
+  // The arguments must outlive this.
+  Following(const Program& program, const std::vector<Kernel>& kernels)
+      : program_(program), kernels_(kernels) {}
+
+  void add(ValueId id);
+  bool has(ValueId id) const;
+  // Adds what a step makes and writes if it reads what is followed, or if it `begins` a new one.
+  // Steps must come in their order. Returns whether it did.
+  bool pass(const Step& step, bool begins);
+
+ private:
+  const Program& program_;
+  const std::vector<Kernel>& kernels_;
+  std::set<int> storages_;
+};
 
 // Whether an operator in place, or any launch, may change `id` after it was made.
 bool is_overwritten(const Program& program, ValueId id);

@@ -191,7 +191,7 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
     const auto repeated = static_cast<uint64_t>(std::count_if(
         out.begin(), out.end(), [&](const TrialRequest& other) { return other.variation == v; }));
     varied.seed = options.seed + kVariedSeeds + kSeedsPerVariation * static_cast<uint64_t>(v);
-    // The same draw is scaled in several ways.
+    // These trials scale one draw in several ways.
     if (v != Variation::kCrossed) varied.seed += kSeedsPerRepeat * repeated;
     varied.unwritten = unwritten_of(out.size());
     varied.only = v == Variation::kCrossed ? static_cast<int>(repeated) : -1;

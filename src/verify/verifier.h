@@ -129,7 +129,7 @@ class Verifier {
   // that cannot be built with other numbers, or whose reference cannot, stays accepted.
   void check_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);
-  // The same with the numbers that `request`, the candidate's, says. Returns whether the reference
+  // Records again with the numbers that `request`, the candidate's, says. Returns whether the reference
   // takes them.
   bool takes_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);

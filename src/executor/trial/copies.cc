@@ -7,28 +7,23 @@
 
 #include "executor/aten/guarded_memory.h"
 #include "ops/operator.h"
-#include "program/cost.h"
 #include "program/makers.h"
 
 namespace kw::exec {
 namespace {
 
-constexpr int64_t kFewest = 16;           // numbers that show a factor and an addend
-constexpr int64_t kMostSorted = 1 << 20;  // elements
-constexpr int64_t kMostKept = 1ll << 30;  // bytes
-constexpr double kNoAddend = 1e-2;        // of the RMS: smaller ones may be rounding
+constexpr int64_t kFewest = 16;  // numbers that show a factor and an addend
+constexpr int64_t kMostElements = 1 << 20;
+constexpr double kNoAddend = 1e-2;  // of the RMS: smaller ones may be rounding
 // Both sides of a copy are rounded, and so is the arithmetic between them.
 constexpr double kUnits = 2;
 
-bool computes(const AtenCall& call) {
-  const OperatorRow* row = find_operator(call.op);
-  if (!row) return true;
-  const OpClass cls = work_row(*row).cls;
-  return is_computing(cls) && cls != OpClass::kCopy && !fills_memory(call);
-}
-
-at::Tensor as_numbers(const at::Tensor& tensor) {
-  return tensor.contiguous().reshape({-1}).to(at::kDouble);
+// Returns elements of a tensor in their order: all, or a part of a large one. The step is odd, so
+// that it does not fall in with rows and blocks.
+at::Tensor elements_of(const at::Tensor& tensor) {
+  const int64_t parts = (tensor.numel() + kMostElements - 1) / kMostElements;
+  const int64_t step = std::max<int64_t>(1, parts) | 1;
+  return tensor.reshape({-1}).slice(0, 0, std::nullopt, step);
 }
 
 // Returns whether y is x times a factor plus an addend, and sets these, by least squares.
@@ -53,27 +48,18 @@ bool is_scaled(const at::Tensor& x, const at::Tensor& y, double eps, LaunchCopy&
 
 CopyWatch::CopyWatch(const Task& candidate) {
   const Program& program = candidate.forward;
-  std::set<int> computed;  // storages of what PyTorch computed, or what was made of it
-  const auto is_computed = [&](ValueId id) {
-    return computed.contains(program.values[id].storage);
-  };
+  Following computed(program, candidate.kernels);  // what PyTorch computed
   for (int i = 0; i < static_cast<int>(program.steps.size()); ++i) {
     const Step& step = program.steps[i];
     const std::vector<ValueId> reads = step_reads(step, candidate.kernels);
     const auto* call = std::get_if<AtenCall>(&step);
-    if (!std::ranges::any_of(reads, is_computed) && !(call && computes(*call))) continue;
-    const std::vector<ValueId> writes = step_writes(step, candidate.kernels);
-    if (!call) {
-      Watched watched;
-      for (const ValueId id : std::set(reads.begin(), reads.end())) {
-        if (is_computed(id) && is_floating(program.values[id].dtype)) watched.sources.push_back(id);
-      }
-      watched.written = writes;
-      watched_[i] = std::move(watched);
+    std::vector<ValueId> sources;
+    for (const ValueId id : std::set(reads.begin(), reads.end())) {
+      if (computed.has(id) && is_floating(program.values[id].dtype)) sources.push_back(id);
     }
-    for (const ValueId id : writes) computed.insert(program.values[id].storage);
-    for (const ValueId id : step_defines(step)) {
-      if (id >= 0) computed.insert(program.values[id].storage);
+    const bool follows = computed.pass(step, call && does_arithmetic(*call));
+    if (follows && !call) {
+      watched_[i] = {std::move(sources), step_writes(step, candidate.kernels)};
     }
   }
 }
@@ -82,10 +68,8 @@ void CopyWatch::before(int step, const std::vector<at::Tensor>& slots) {
   kept_.clear();
   const auto watched = watched_.find(step);
   if (watched == watched_.end()) return;
-  int64_t bytes = 0;
   for (const ValueId id : watched->second.sources) {
-    bytes += static_cast<int64_t>(slots[id].nbytes());
-    if (bytes <= kMostKept) kept_.emplace_back(id, slots[id].clone());
+    kept_.push_back({id, slots[id].numel(), elements_of(slots[id]).clone()});
   }
 }
 
@@ -97,9 +81,11 @@ void CopyWatch::after(int step, const std::vector<at::Tensor>& slots) {
   for (const ValueId written : watched->second.written) {
     bool shown = true;
     std::optional<LaunchCopy> copy;
-    for (const auto& [source, kept] : kept_) {
-      LaunchCopy how{.step = step, .source = source};
-      const Shows shows = compare_elements(kept, slots[written], how);
+    for (const Kept& kept : kept_) {
+      LaunchCopy how{.step = step, .source = kept.source};
+      const Shows shows = kept.numel == slots[written].numel()
+                              ? compare_elements(kept.elements, elements_of(slots[written]), how)
+                              : Shows::kOther;
       if (shows == Shows::kCopy && !copy) copy = how;
       if (shows == Shows::kNothing) shown = false;
     }
@@ -117,21 +103,18 @@ void CopyWatch::after(int step, const std::vector<at::Tensor>& slots) {
 Shows compare_elements(const at::Tensor& from, const at::Tensor& to, LaunchCopy& how) {
   if (from.numel() != to.numel() || !to.is_floating_point()) return Shows::kOther;
   if (to.numel() == 0) return Shows::kNothing;
-  at::Tensor x = as_numbers(from), y = as_numbers(to);
+  at::Tensor x = elements_of(from).to(at::kDouble), y = elements_of(to).to(at::kDouble);
   const bool finite = x.isfinite().all().item<bool>() && y.isfinite().all().item<bool>();
   if (!finite || y.eq(0).all().item<bool>()) return Shows::kNothing;
-  const bool sorted = x.numel() <= kMostSorted;
-  if (sorted) {
-    x = std::get<0>(x.sort());
-    y = std::get<0>(y.sort());
-  }
+  x = std::get<0>(x.sort());
+  y = std::get<0>(y.sort());
   if (at::equal(x, y)) return Shows::kCopy;
   const double eps =
       std::max(dtype_eps(dtype_of(to.scalar_type())), dtype_eps(dtype_of(from.scalar_type())));
   if (x.numel() < kFewest) return Shows::kOther;
   if (is_scaled(x, y, eps, how)) return Shows::kCopy;
   // A negative factor turns the order.
-  return sorted && is_scaled(x.flip(0), y, eps, how) ? Shows::kCopy : Shows::kOther;
+  return is_scaled(x.flip(0), y, eps, how) ? Shows::kCopy : Shows::kOther;
 }
 
 }  // namespace kw::exec

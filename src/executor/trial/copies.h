@@ -16,7 +16,6 @@ namespace kw::exec {
 // are looked at, so most programs are not slowed down.
 class CopyWatch : public LaunchWatch {
  public:
-  // `candidate` must outlive this.
   explicit CopyWatch(const Task& candidate);
 
   void before(int step, const std::vector<at::Tensor>& slots) override;
@@ -27,15 +26,21 @@ class CopyWatch : public LaunchWatch {
   struct Watched {
     std::vector<ValueId> sources, written;
   };
-  std::map<int, Watched> watched_;                    // by step of forward
-  std::vector<std::pair<ValueId, at::Tensor>> kept_;  // sources of the step that runs
+  struct Kept {
+    ValueId source = 0;
+    int64_t numel = 0;
+    at::Tensor elements;  // of a large source a part
+  };
+  std::map<int, Watched> watched_;  // by step of forward
+  std::vector<Kept> kept_;          // sources of the step that runs
   LaunchCopies found_;
 };
 
 enum class Shows { kCopy, kNothing, kOther };
 // Returns whether `to` has the elements of `from`, each once, and sets the factor and addend that
 // they have in common. Zeros and NaN show nothing. Fewer than 16 numbers, and equal ones, show
-// copies without a factor alone. Large tensors are compared in their order alone.
+// copies without a factor alone. Of
+// more than 2^20 elements a part is compared, which shows copies in their order alone.
 Shows compare_elements(const at::Tensor& from, const at::Tensor& to, LaunchCopy& how);
 
 }  // namespace kw::exec

@@ -42,6 +42,17 @@ TEST(Copies, AreNotWhatIsComputed) {
   EXPECT_EQ(shows(x, at::arange(1024)), Shows::kOther);
 }
 
+TEST(Copies, OfManyElementsShowInAPart) {
+  at::manual_seed(3);
+  const at::Tensor x = at::randn({3000, 1024});
+  EXPECT_EQ(shows(x, x.clone()), Shows::kCopy);
+  EXPECT_EQ(shows(x, x * -0.25 + 1), Shows::kCopy);
+  EXPECT_EQ(shows(x, x.relu()), Shows::kOther);
+  const at::Tensor column = x.clone();
+  column.select(1, 5) += 1;
+  EXPECT_EQ(shows(x, column), Shows::kOther) << "one column of 1024";
+}
+
 TEST(Copies, DoNotShowInZerosAndNaN) {
   const at::Tensor x = at::randn({64});
   EXPECT_EQ(shows(x, at::zeros({64})), Shows::kNothing);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -62,6 +64,15 @@ bool is_of_text(const Program& program, ValueId id) {
   const std::vector<ValueId> operands = operands_of(*maker);
   return std::ranges::all_of(operands,
                              [&](ValueId operand) { return is_of_text(program, operand); });
+}
+
+// Returns the number of the text that an argument is, if no fraction is left.
+std::optional<int64_t> whole_number(const Arg& arg) {
+  if (const auto* number = std::get_if<int64_t>(&arg.v)) return *number;
+  const auto* number = std::get_if<double>(&arg.v);
+  constexpr double kExact = 1ll << 53;
+  if (!number || !(std::abs(*number) < kExact) || std::floor(*number) != *number) return {};
+  return static_cast<int64_t>(*number);
 }
 
 bool is_random_source(const AtenCall& call) { return is_one_of(call.op, {"randint"}); }
@@ -134,16 +145,22 @@ std::vector<SourceChange> source_changes(const Task& task) {
 std::vector<int64_t> named_integers(const Program& forward) {
   std::set<int64_t> out;
   // Beside a limit, so that there are numbers on either side of it.
+  const auto add_limit = [&](int64_t number) { out.insert({number - 1, number, number + 1}); };
   const auto add = [&](const Arg* arg, bool limit) {
-    const auto* number = arg ? std::get_if<int64_t>(&arg->v) : nullptr;
-    if (!number) return;
-    out.insert(*number);
-    if (limit) out.insert({*number - 1, *number + 1});
+    const auto number = arg ? whole_number(*arg) : std::nullopt;
+    if (number && limit) add_limit(*number);
+    if (number && !limit) out.insert(*number);
   };
   for (const Step& step : forward.steps) {
     const auto* call = std::get_if<AtenCall>(&step);
     if (!call) continue;
     add(call->find("ignore_index"), false);
+    const Arg* self = call->find("self");
+    if (is_one_of(call->op, {"relu", "relu_", "abs", "abs_", "sign", "sign_", "sgn", "sgn_",
+                             "leaky_relu", "leaky_relu_"}) &&
+        self && self->is_value() && !is_floating(forward.values[self->value()].dtype)) {
+      add_limit(0);
+    }
     if (is_one_of(call->op,
                   {"clamp", "clamp_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_"})) {
       add(call->find("min"), true);

@@ -112,9 +112,20 @@ TEST(Sources, NumbersAreNamedByComparisonsAndLosses) {
   steps.add("aten.ge.Scalar", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {int64_t{40}}}});
   steps.add("aten.clamp.default", DType::kInt64,
             {{"self", {ValueRef{x}}}, {"min", {int64_t{20}}}, {"max", {int64_t{30}}}});
+  steps.add("aten.lt.Scalar", DType::kBool, {{"self", {ValueRef{x}}}, {"other", {50.0}}});
   steps.add("aten.nll_loss_forward.default", DType::kFloat32, {{"ignore_index", {int64_t{-100}}}});
-  EXPECT_EQ(named_integers(steps.program),
-            (std::vector<int64_t>{-100, -1, 11, 13, 19, 20, 21, 29, 30, 31, 39, 40, 41}));
+  EXPECT_EQ(named_integers(steps.program), (std::vector<int64_t>{-100, -1, 11, 13, 19, 20, 21, 29,
+                                                                 30, 31, 39, 40, 41, 49, 50, 51}));
+}
+
+TEST(Sources, ZeroIsNamedByWhatTellsSignsApart) {
+  InputSteps steps;
+  const ValueId y = steps.add("aten.randn.default", DType::kFloat32, {});
+  steps.add("aten.relu.default", DType::kFloat32, {{"self", {ValueRef{y}}}});
+  EXPECT_EQ(named_integers(steps.program), std::vector<int64_t>{});
+  const ValueId x = steps.add("aten.randint.low", DType::kInt64, {});
+  steps.add("aten.relu.default", DType::kInt64, {{"self", {ValueRef{x}}}});
+  EXPECT_EQ(named_integers(steps.program), (std::vector<int64_t>{-1, 0, 1}));
 }
 
 TEST(Sources, OfSeveralWritesTheLastCountsUnlessTheyAdd) {

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "ops/operator.h"
 #include "program/makers.h"
 
 namespace kw {
@@ -76,53 +75,55 @@ constexpr Named kNamed[] = {
     {"fmin", "other", "self"},
 };
 
-// Returns the number that an argument is: one in the text, or a tensor of one number in the text.
-std::optional<double> number_of(const Program& program, const Arg& arg) {
-  if (const auto* number = std::get_if<double>(&arg.v)) return *number;
-  if (const auto* number = std::get_if<int64_t>(&arg.v)) return static_cast<double>(*number);
-  if (!arg.is_value()) return std::nullopt;
+// Returns the numbers of the text that an argument is: one, or those that a tensor is made of.
+std::vector<double> numbers_in_text(const Program& program, const Arg& arg) {
+  if (const auto* number = std::get_if<double>(&arg.v)) return {*number};
+  if (const auto* number = std::get_if<int64_t>(&arg.v)) return {static_cast<double>(*number)};
+  if (!arg.is_value()) return {};
   const AtenCall* maker = maker_of(program, behind_views(program, arg.value()));
-  if (!maker) return std::nullopt;
+  if (!maker) return {};
   if (const ArgList* list = numbers_of(*maker)) {
-    return list->size() == 1 ? number_of(program, list->front()) : std::nullopt;
+    std::vector<double> out;
+    for (const Arg& item : *list)
+      std::ranges::copy(numbers_in_text(program, item), std::back_inserter(out));
+    return out;
   }
-  if (!is_one_of(maker->op, {"full", "full_like", "new_full", "scalar_tensor"}))
-    return std::nullopt;
+  if (!is_one_of(maker->op, {"full", "full_like", "new_full", "scalar_tensor"})) return {};
   const Arg* filled = maker->find(is_one_of(maker->op, {"scalar_tensor"}) ? "s" : "fill_value");
-  return filled && !filled->is_value() ? number_of(program, *filled) : std::nullopt;
+  return filled && !filled->is_value() ? numbers_in_text(program, *filled) : std::vector<double>{};
 }
 
-// Returns the value that `id` is a view of, of all its elements or of some.
-ValueId viewed(const Program& program, ValueId id) {
-  for (const AtenCall* call = maker_of(program, id); call; call = maker_of(program, id)) {
-    const OperatorRow* row = find_operator(call->op);
-    const Arg* self = call->find("self");
-    if (!row || row->cls != OpClass::kView || !self || !self->is_value()) break;
-    id = self->value();
+// The same of an argument of the forward, which may be a buffer that `init` makes of such numbers.
+std::vector<double> numbers_in_text(const Task& task, const Arg& arg) {
+  const std::vector<ValueId>& inputs = task.forward.inputs;
+  const size_t states = std::min(task.state.size(), task.init.outputs.size());
+  for (size_t i = 0; arg.is_value() && i < states; ++i) {
+    if (inputs[i] == behind_views(task.forward, arg.value())) {
+      return numbers_in_text(task.init, {ValueRef{task.init.outputs[i]}});
+    }
   }
-  return id;
+  return numbers_in_text(task.forward, arg);
+}
+
+// Returns the one number that an argument is.
+std::optional<double> number_of(const Program& program, const Arg& arg) {
+  const std::vector<double> numbers = numbers_in_text(program, arg);
+  return numbers.size() == 1 ? std::optional(numbers.front()) : std::nullopt;
 }
 
 // Returns the values that follow from a task's inputs, or from random numbers.
 std::vector<bool> drawn_values(const Task& task) {
   const Program& forward = task.forward;
-  std::vector<bool> out(forward.values.size());
-  std::set<int> storages;
-  const auto add = [&](ValueId id) {
-    if (id < 0) return;
-    out[id] = true;
-    storages.insert(forward.values[id].storage);
-  };
+  Following drawn(forward, task.kernels);
   const size_t first = forward.inputs.size() - task.inputs.outputs.size();
-  for (size_t i = first; i < forward.inputs.size(); ++i) add(forward.inputs[i]);
+  for (size_t i = first; i < forward.inputs.size(); ++i) drawn.add(forward.inputs[i]);
+  std::vector<bool> out(forward.values.size());
+  for (const ValueId id : forward.inputs) out[id] = drawn.has(id);
   for (const Step& step : forward.steps) {
-    const std::vector<ValueId> reads = step_reads(step, task.kernels);
-    const bool follows = is_random(step) || std::ranges::any_of(reads, [&](ValueId id) {
-                           return out[id] || storages.contains(forward.values[id].storage);
-                         });
-    if (!follows) continue;
-    for (const ValueId id : step_defines(step)) add(id);
-    for (const ValueId id : step_writes(step, task.kernels)) add(id);
+    const bool follows = drawn.pass(step, is_random(step));
+    for (const ValueId id : step_defines(step)) {
+      if (id >= 0) out[id] = follows;
+    }
   }
   return out;
 }
@@ -212,16 +213,24 @@ std::vector<std::vector<double>> compared_numbers(const Task& task) {
   std::vector<std::vector<double>> out(count);
   for (const Step& step : forward.steps) {
     const auto* call = std::get_if<AtenCall>(&step);
-    if (!call || !is_one_of(call->op, {"eq", "ne", "gt", "ge", "lt", "le"})) continue;
-    const Arg *self = call->find("self"), *other = call->find("other");
+    if (!call) continue;
+    const bool buckets = is_one_of(call->op, {"bucketize", "searchsorted"});
+    if (!buckets && !is_one_of(call->op, {"eq", "ne", "gt", "ge", "lt", "le"})) continue;
+    const Arg* self = call->find("self");
+    const Arg* other = call->find(!buckets                   ? "other"
+                                  : call->find("boundaries") ? "boundaries"
+                                                             : "sorted_sequence");
     if (!self || !other) continue;
     for (const auto& [operand, limit] : {std::pair(self, other), std::pair(other, self)}) {
-      const auto number = number_of(forward, *limit);
-      if (!number || !std::isfinite(*number) || !operand->is_value()) continue;
-      const ValueId id = viewed(forward, operand->value());
-      for (size_t i = 0; i < count; ++i) {
-        if (forward.inputs[first + i] == id) out[i].push_back(*number);
-      }
+      if (!operand->is_value()) continue;
+      const ValueId id = viewed_value(forward, operand->value());
+      const auto input =
+          std::find(forward.inputs.begin() + static_cast<int64_t>(first), forward.inputs.end(), id);
+      if (input == forward.inputs.end()) continue;
+      std::vector<double>& numbers =
+          out[static_cast<size_t>(input - forward.inputs.begin()) - first];
+      std::ranges::copy_if(numbers_in_text(task, *limit), std::back_inserter(numbers),
+                           [](double number) { return std::isfinite(number); });
     }
   }
   return out;

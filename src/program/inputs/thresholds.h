@@ -9,7 +9,7 @@
 
 namespace kw {
 
-// Of more thresholds that a draw does not cross, this many are tried.
+// Where a draw crosses none of more thresholds than this, trials try this many of them.
 inline constexpr size_t kMostThresholds = 8;
 
 struct Threshold {

@@ -141,6 +141,17 @@ TEST(ComparedNumbers, AreThoseThatInputsMeetAsTheyAre) {
   EXPECT_EQ(compared_numbers(task), (std::vector<List>{{0.5, -1}}));
 }
 
+TEST(ComparedNumbers, MayBeLimitsOfBuckets) {
+  ThresholdSteps steps;
+  const ValueId limits =
+      steps.add("kernelwright.constant.default", {{"data", {ArgList{{-0.5}, {0.25}, {2.0}}}}}, -1);
+  steps.add("aten.bucketize.Tensor", {{"boundaries", {ValueRef{limits}}}});
+  Task task;
+  task.forward = steps.program;
+  task.inputs.outputs = {0};
+  EXPECT_EQ(compared_numbers(task), (std::vector<List>{{-0.5, 0.25, 2}}));
+}
+
 TEST(Thresholds, CountOnceForEachOperand) {
   ThresholdSteps steps;
   steps.add("aten.clamp.default", {{"max", {5.0}}});

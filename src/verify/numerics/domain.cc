@@ -206,7 +206,7 @@ bool compares(const Task& task) {
     const OperatorRow* row = row_of(call);
     if (is_choice(call) || (row && row->numerics == Numerics::kCompare)) return true;
     // Whether computed numbers are equal is a matter of rounding.
-    return is_one_of(call.op, {"eq", "ne"}) &&
+    return is_one_of(call.op, {"eq", "ne", "bucketize", "searchsorted"}) &&
            std::ranges::none_of(operands_of(call), [&](ValueId operand) {
              return is_computed(task.forward, operand);
            });
