@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True, help="file to write, as JSON")
     parser.add_argument("cases", nargs="*", type=pathlib.Path, default=[ROOT / "tests/corpora/honest"],
                         help="files and folders of cases (default: tests/corpora/honest)")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     same = {"backend": args.backend, "judges": corpora_record.fingerprint(),
             "cases": [str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name) for path in args.cases]}
     before = json.loads(args.out.read_text()) if args.out.exists() else {}

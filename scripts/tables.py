@@ -319,7 +319,8 @@ def corpora() -> str:
 
 def honest_rate() -> str:
     """How often right programs are rejected, from bench/*/honest_rate*.json."""
-    lines = ["| honest programs | on | cases | seeds | judgements | rejected | not judged |", "|---|---|---|---|---|---|---|"]
+    lines = ["| honest programs | on | cases | seeds | judgements | rejected | of 1,000 | not judged |", "|---|---|---|---|---|---|---|---|"]
+    reasons = []
     for name, title in (("honest_rate", "the corpora's"), ("honest_rate_people", "as people write them")):
         for place, machine in (("h200", "H200"), ("cpu", "CPU")):
             path = ROOT / "bench" / place / (name + ".json")
@@ -328,9 +329,12 @@ def honest_rate() -> str:
             found = json.loads(path.read_text())
             outcomes = collections.Counter(found["outcomes"])
             total = sum(outcomes.values())
-            lines.append("| %s | %s | %d | %d | %d | %d | %d |" % (
-                title, machine, total // found["seeds"], found["seeds"], total, outcomes["rejected"], outcomes["not judged"]))
-    return "\n".join(lines)
+            lines.append("| %s | %s | %d | %d | %d | %d | %.2f | %d |" % (
+                title, machine, total // found["seeds"], found["seeds"], total, outcomes["rejected"],
+                1e3 * outcomes["rejected"] / total, outcomes["not judged"]))
+            reasons += ["- `%s` at seed %d on the %s: %s" % (row["case"], row["seed"], machine, row["reason"])
+                        for row in found["rejections"]]
+    return "\n".join([*lines, *([""] if reasons else []), *reasons])
 
 
 def sanitized() -> str:
