@@ -129,8 +129,8 @@ class Verifier {
   // that cannot be built with other numbers, or whose reference cannot, stays accepted.
   void check_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);
-  // Records again with the numbers that `request`, the candidate's, says. Returns whether the reference
-  // takes them.
+  // Records again with the numbers that `request`, the candidate's, says. Returns whether the
+  // reference takes them.
   bool takes_other_numbers(const Reference& reference, const RecordRequest& request,
                            const VerifyOptions& options, Verdict& verdict);
   // Runs an accepted candidate of the sample under compute-sanitizer. Rejects what it finds.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kStep = 4;      // from one factor to the next
 constexpr int kLarger = 16;      // up to 4e9
+constexpr int kHalvings = 4;     // of a step, where its end is infinite
 constexpr int kSmaller = 20;     // down to 1e-12, which is the smallest limit of norms in use
 constexpr size_t kAlone = 4;     // inputs and parameters that are scaled alone
 constexpr double kWork = 1e11;   // operations of a search
@@ -204,20 +205,29 @@ std::optional<Scaling> CrossedInputs::search(const Threshold& threshold,
   int64_t most = 0;
   for (const Scaling& scaled : candidates(task_, threshold)) {
     const auto sides = [&](double factor) { return sides_of_scaled(times(scaled, factor)); };
+    // Returns whether enough elements lie beyond at a factor at which all are finite.
+    const auto take = [&](double factor, const Sides& found) {
+      const int64_t beyond = from_below ? found.above : found.below;
+      if (beyond > most) best = times(scaled, factor);
+      most = std::max(most, beyond);
+      return most >= found.part();
+    };
     for (const double sign : {1.0, -1.0}) {
-      for (const bool larger : {true, false}) {
+      for (const double step : {kStep, 1 / kStep}) {
         double factor = sign;
-        bool finite = true;
-        for (int i = 0; i < (larger ? kLarger : kSmaller) && left > 0 && finite; ++i) {
-          factor *= larger ? kStep : 1 / kStep;
-          Sides found = sides(factor);
-          finite = found.finite;
-          if (!finite) found = sides(factor *= std::sqrt(larger ? 1 / kStep : kStep));
-          if (!found.finite) break;
-          const int64_t beyond = from_below ? found.above : found.below;
-          if (beyond > most) best = times(scaled, factor);
-          most = std::max(most, beyond);
-          if (most >= found.part()) return best;
+        for (int i = 0; i < (step > 1 ? kLarger : kSmaller) && left > 0; ++i) {
+          factor *= step;
+          const Sides found = sides(factor);
+          if (found.finite && take(factor, found)) return best;
+          if (found.finite) continue;
+          double low = factor / step, high = factor;  // of them the first is finite
+          for (int j = 0; j < kHalvings && left > 0; ++j) {
+            const double middle = sign * std::sqrt(low * high);
+            const Sides between = sides(middle);
+            (between.finite ? low : high) = middle;
+            if (between.finite && take(middle, between)) return best;
+          }
+          break;
         }
       }
     }
