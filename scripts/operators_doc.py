@@ -123,7 +123,7 @@ def document():
         % (len(table), whole),
         "recorded whole, %d are taken apart as PyTorch does it; any other is taken apart where PyTorch"
         % (len(table) - whole),
-        "can, and refused by name where it cannot. What is recorded is what PyTorch runs on CUDA.", "",
+        "can, and stays PyTorch's call where it cannot (recording.md). What is recorded is what PyTorch runs on CUDA.", "",
         "Numerics is the class of the error budget ([numerics.md](numerics.md)). Flops are for each",
         "element of the larger of operands and result, for matrix products and convolutions for each",
         "multiply-add. \"+ integers\" after the class: integers in give integers out, and a trial relies on",

@@ -11,6 +11,7 @@ import hashlib
 import importlib.metadata
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -49,6 +50,13 @@ def headers():
     return out
 
 
+def _same_warnings(build):
+    """WERROR as the folder was built with: another value would compile everything anew."""
+    cache = build / "CMakeCache.txt"
+    found = re.search(r"^KW_WERROR:\w+=(\w+)", cache.read_text(), re.M) if cache.exists() else None
+    return ["WERROR=" + found[1]] if found else []
+
+
 def sample(seed):
     """The names of one case for each label, family, stage and check, which `seed` chooses."""
     groups = {}
@@ -64,7 +72,7 @@ def main():
     parser.add_argument("--build", default="build", type=pathlib.Path, help="its folder")
     options = parser.parse_args()
     before = fingerprint()
-    subprocess.run(["make", "-C", ROOT, "build", f"BUILD={options.build}"], check=True)
+    subprocess.run(["make", "-C", ROOT, "build", f"BUILD={options.build}", *_same_warnings(ROOT / options.build)], check=True)
     command = [ROOT / options.build / "kernelwright", "selftest", CORPORA, "--backend", "cpu", "--json"]
     process = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     results = [json.loads(line) for line in process.stdout.splitlines()]

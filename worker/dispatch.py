@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 import literals
 from lineage import same_lineage
 from metadata import Shortcuts
+from opaque import may_be_opaque
 from refusal import TO_THE_CPU, Refused, host_read, kind_of
 from streams import DEVICE
 from tape import (DTYPES, MAX_CONSTANT, MAX_CONSTANT_BEFORE, MAX_RANK, Call, Tape, Value,
@@ -28,7 +29,7 @@ _SILENT = {"aten.detach.default", "aten.detach_.default", "aten.alias.default",
            "aten._is_zerotensor.default", "aten.is_pinned.default", "prim.device.default",
            "prim.layout.default",
            # Whether the inputs are as they should be, which a Program does not ask.
-           "aten._assert_async.default", "aten._assert_async.msg"}
+           "aten._assert_async.default", "aten._assert_async.msg", "aten._linalg_check_errors.default"}
 _HOST_READS = {"aten._local_scalar_dense.default", "aten.item.default", "aten.equal.default",
                "aten.is_nonzero.default"}
 
@@ -95,6 +96,7 @@ class Recorder(TorchDispatchMode):
         self.asked = set()  # names of the device's properties that the program read
         self.aligned = False  # whether it asked how an address is aligned
         self.compares_addresses = False
+        self.opaque = {}    # operator outside of the table that forward calls -> where it does first
         self.kept = []      # what tensors are known by: no storage or id is used twice
         self.constants = {}  # key or id -> real tensor whose values are known
         self.weights = set()    # storages of parameters, once they are known: their values never are
@@ -211,6 +213,9 @@ class Recorder(TorchDispatchMode):
         kwargs, name = kwargs or {}, _name(func)
         if str(kwargs.get("device")) == "cpu" and (self.constructing or _makes_from_nothing(func)):
             kwargs = {**kwargs, "device": DEVICE}  # torch.Tensor(2, 3) says so
+        if _takes_a_generator(func) and kwargs.get("generator") is None:
+            func, kwargs = _plain_overload(func), {k: v for k, v in kwargs.items() if k != "generator"}
+            name = _name(func)
         if name in _SILENT:
             return self._silent(func, name, args, kwargs)
         if name in _HOST_READS:
@@ -317,9 +322,17 @@ class Recorder(TorchDispatchMode):
             if (self.operators.get(name) == "decompose" or name in _OF_CUDA) and func in table:
                 with self:
                     return table[func](*args, **kwargs)
+            if may_be_opaque(func):
+                return self._opaque(func, name, args, kwargs)
         part = "" if self.called == name else " (a part of it: %s)" % name
         return self.refuse("operator", "operator %s is not supported%s: docs/operators.md lists those that "
                            "are" % (self.called, part))
+
+    def _opaque(self, func, name, args, kwargs):
+        """An operator outside of the table stays PyTorch's call."""
+        if not self.constructing:
+            self.opaque.setdefault(name, self.file.location())
+        return self._record(func, name, args, kwargs)
 
     def _into(self, plain, args, kwargs):
         """`op(..., out=tensor)` as the operator and a copy of its result."""
@@ -403,6 +416,10 @@ class Recorder(TorchDispatchMode):
         for item in flat:
             if isinstance(item, torch.Tensor):
                 self.check_dtype(item.dtype)
+                if item.layout != torch.strided:
+                    self.refuse("unsupported", "operator %s makes a sparse tensor (%s), which cannot be recorded: "
+                                "use a dense one, or index_add_ and scatter by its indices"
+                                % (self.called or name, str(item.layout)[6:]))
                 if item.dim() > MAX_RANK:
                     self.refuse("unsupported", "a tensor has %d dimensions, where at most %d are supported"
                                 % (item.dim(), MAX_RANK))
@@ -514,6 +531,22 @@ def _without_out(func):
         other = getattr(func.overloadpacket, overload)
         given = [(a.name, str(a.type)) for a in other._schema.arguments]
         if given[:len(rest)] == rest and {name for name, _ in given[len(rest):]} <= _OF_A_TENSOR:
+            return other
+    return None
+
+
+@functools.lru_cache(maxsize=None)
+def _takes_a_generator(func):
+    """Whether an overload differs from another one by its keyword `generator` alone."""
+    return any(a.name == "generator" for a in func._schema.arguments) and _plain_overload(func) is not None
+
+
+@functools.lru_cache(maxsize=None)
+def _plain_overload(func):
+    rest = [(a.name, str(a.type)) for a in func._schema.arguments if a.name != "generator"]
+    for overload in func.overloadpacket.overloads():
+        other = getattr(func.overloadpacket, overload)
+        if [(a.name, str(a.type)) for a in other._schema.arguments] == rest:
             return other
     return None
 

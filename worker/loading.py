@@ -162,6 +162,12 @@ class UserFile:
             frame = frame.f_back
         return (self.shown(outer[0]), outer[1]) if outer else (self.name, None)
 
+    def line_that_sets(self, attribute):
+        """The last line of the file that assigns to an attribute of this name, or None."""
+        targets = [node.lineno for node in ast.walk(parse(self.source, self.name))
+                   if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == attribute]
+        return max(targets, default=None)
+
     def location_of(self, error):
         """(file, line) of the innermost frame of the user's that an exception went through."""
         found = (self.name, None)

@@ -8,9 +8,7 @@ the state alone, and is refused otherwise. The third call must do the same again
 defend itself against the file: the Program is what is judged (docs/recording.md).
 """
 
-import collections
 import contextlib
-import dataclasses
 import inspect
 import sys
 import time
@@ -28,6 +26,7 @@ from launches import Launches
 from literals import UNFILLED
 from loading import MODULE_NAME, UserFile, plain_process
 from refusal import Refused, kind_of, one_line
+from results import fields_of, is_plain
 from settings import SettingReads
 from state import collect_state
 from tape import Launch, Value, number_to_json, tensor_key
@@ -91,7 +90,7 @@ class Recording:
         """Around the user's code: tensors are fake, and what is done to them goes to the recorder."""
         with self.fake_mode, standins.patched(self.profile, self.recorder), \
                 self.launches.installed(), standins.OneDevice(self.recorder), \
-                plain_process(), self.recorder:
+                _unchecked_distributions(), plain_process(), self.recorder:
             yield
 
     # -- the phases -----------------------------------------------------------------------------
@@ -123,6 +122,9 @@ class Recording:
             self.forward, self.default_dtype = recorder.start("forward"), torch.get_default_dtype()
             result = self._call(model, arguments)
         self.modules = settings.described()
+        self.warnings += ["%s:%s: %s stays a call of PyTorch's: no kernel is written for operators that "
+                          "docs/operators.md does not list" % (file, line, name)
+                          for name, (file, line) in recorder.opaque.items()]
         texts = [str(warning.message) for warning in told]
         self.warnings += [text for text in texts if text.startswith("ModelNew: ")]  # an export's
         leaves, self.work = [], len(self.forward.steps)
@@ -134,8 +136,9 @@ class Recording:
         results = [recorder.value(t) for t in leaves]
         derived = self._derived()
         if "survives" not in recorder.without:
+            held = {entry["key"]: entry["names"] for entry in collect_state(model, tensor_key)[0]}
             again = recorder.start("again")
-            self._check_stable(self._call(model, arguments), again, derived, results)
+            self._check_stable(self._call(model, arguments), again, derived, results, held)
         return self._task(model, trees, outputs, result_tree, results, derived)
 
     def user(self, what, run):
@@ -272,10 +275,10 @@ class Recording:
             tainted |= written
         return launches
 
-    def _check_stable(self, result, tape, derived, results):
+    def _check_stable(self, result, tape, derived, results, held):
         """Checks that the third call does what the second did: the file has one meaning. It must find
         the same left-overs, which may hold nothing that the second call knew. A trial that calls twice
-        judges what launches leave there."""
+        judges what launches leave there. `held`: key -> names of what the model held before."""
         if derived:
             self._check_overwritten({key[0]: key for key in derived})
         before = self.forward.steps[:self.work]
@@ -285,10 +288,21 @@ class Recording:
         again = {key for key in tape.inputs if key in self.warm.live or key in self.forward.live}
         known = {entry["key"] for entry in self.state} | set(self.input_keys)
         if again - known != set(derived):
-            raise Refused("survives", "a call uses a tensor that the one before made anew: keep one "
-                          "tensor, and write to it in place", self.file.name, None)
+            raise self._made_anew([name for key in again - known for name in held.get(key, ())])
         if self.harness is not self.file:
             self._check_same_program(result, tape, again | known, results)
+
+    def _made_anew(self, names):
+        """The refusal of what a call leaves for the next, in attributes of these names."""
+        if not names:
+            return Refused("survives", "a call uses a tensor that the one before made anew: keep one tensor, and "
+                           "write to it in place", self.file.name, None)
+        name = min(names)
+        attribute = name.rpartition(".")[2].partition("[")[0]
+        buffer = "register_buffer(\"%s\", ...) in the constructor, and .copy_() in forward" % attribute
+        return Refused("survives", "each call leaves another tensor behind in model.%s, which the next one reads: "
+                       "keep one tensor, and write to it in place (%s)" % (name, buffer),
+                       self.file.name, self.file.line_that_sets(attribute))
 
     def _check_same_program(self, result, tape, keys, results):
         """A candidate's third call is compared whole; a reference may draw numbers in Python."""
@@ -374,10 +388,10 @@ class Recording:
                     return {label: index}
             leaves.append(value)
             return {label: len(leaves) - 1}
-        if label == "out" and not _is_plain(value):
+        if label == "out" and not is_plain(value):
             self.recorder.refuse("lazy", "%s gives a %s, whose class computes what it holds: return a plain "
                                  "list, tuple, dict or dataclass" % (what, kind_of(value)))
-        fields = _fields(value) if label == "out" else None
+        fields = fields_of(value) if label == "out" else None
         if fields is not None:
             kind = "tuple" if isinstance(value, tuple) else "dataclass"
             return {"object": {"type": self._name_of(type(value), what), "kind": kind, "fields": {
@@ -391,6 +405,8 @@ class Recording:
                              for key, item in value.items()]}
         if value is None or isinstance(value, (bool, str, int, float)):
             return number_to_json(value)
+        if label == "in" and isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
+            return {"torch": str(value)[6:]}
         kind = "dict whose keys are not all strings" if isinstance(value, dict) \
             else kind_of(value)
         raise Refused("unsupported", "%s gives a %s: it may give tensors, numbers, texts and None, and lists, "
@@ -408,46 +424,6 @@ class Recording:
                       % (what, kind.__name__), self.file.name, None)
 
 
-# Ways in which an object can say itself what it holds.
-_READS = ("__getattribute__", "__getattr__", "__getitem__", "__iter__", "__len__", "__contains__",
-          "__reversed__", "items", "keys", "values", "get", "__missing__")
-_CONTAINERS = (list, tuple, dict, collections.OrderedDict, collections.defaultdict, torch.Size)
-_TUPLE_FIELD = type(inspect.getattr_static(collections.namedtuple("_", "field"), "field"))
-
-
-def _is_plain(value):
-    """Whether a container or a dataclass holds what its kind does, and nothing that is made when
-    somebody looks."""
-    kind = type(value)
-    if kind in _CONTAINERS or getattr(torch.return_types, kind.__name__, None) is kind:
-        return True
-    base = next((c for c in (tuple, list, dict) if isinstance(value, c)), object)
-    if base is object and not dataclasses.is_dataclass(kind):
-        return True  # no container: whether it can be a result is another question
-    if any(getattr(kind, name, None) is not getattr(base, name, None) for name in _READS):
-        return False
-    if base is tuple and hasattr(kind, "_fields"):
-        return all(isinstance(inspect.getattr_static(kind, name, None), _TUPLE_FIELD)
-                   for name in kind._fields)
-    if base is not object:
-        return dataclasses.is_dataclass(kind)
-    slots = isinstance(getattr(kind, "__slots__", None), (tuple, list))
-    return all(slots or not hasattr(getattr(kind, field.name, None), "__get__")
-               for field in dataclasses.fields(kind))
-
-
-def _fields(value):
-    """name -> value of an object that its class makes again of them: a dataclass or a named
-    tuple."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        if all(field.init for field in fields):
-            return {field.name: getattr(value, field.name) for field in fields}
-    if isinstance(value, tuple) and hasattr(type(value), "_fields"):
-        return dict(zip(type(value)._fields, value))
-    return None
-
-
 # Operators that write to all of their first argument and read nothing there.
 _OVERWRITES = {"aten.zero_.default", "aten.fill_.Scalar", "aten.fill_.Tensor", "aten.copy_.default"}
 
@@ -459,6 +435,18 @@ def _fills(step):
         filled |= {v.storage for v in step.results if v is not None} \
             - {v.storage for v in step.reads()}
     return filled
+
+
+@contextlib.contextmanager
+def _unchecked_distributions():
+    """torch.distributions asks whether its arguments are as they should be, which a Program does not."""
+    kind = torch.distributions.Distribution
+    before = kind._validate_args
+    kind.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        kind.set_default_validate_args(before)
 
 
 def _numerics_flags():

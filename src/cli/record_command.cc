@@ -53,6 +53,9 @@ int run_record(const RecordFlags& flags) {
   if (!flags.out.empty()) write_bundle(task, flags.out);
   std::printf("recorded %s in %.0f ms: %zu state tensors, %zu kernels\n", flags.file.c_str(),
               1e3 * built.value->record_seconds, task.state.size(), task.kernels.size());
+  for (const std::string& warning : built.value->warnings) {
+    std::printf("warning: %s\n", warning.c_str());
+  }
   const StepText text(task);
   for (size_t i = 0; i < task.forward.steps.size(); ++i) {
     std::printf("  %s\n", line_of(text, static_cast<int>(i)).c_str());

@@ -79,6 +79,10 @@ void check_tree(const Json& tree, const std::string& leaf, size_t count, const s
   } else if (kind == "object" && leaf == "out") {
     check_object(body, place);
     for (const Json& item : body["fields"]) check_tree(item, leaf, count, place);
+  } else if (kind == "torch" && leaf == "in") {
+    if (!body.is_string() || !is_identifier(body.get<std::string>())) {
+      fail(place, "a dtype, layout or memory format is no name");
+    }
   } else if (kind != "f") {
     fail(place, "unknown tree node \"" + kind + "\"");
   }

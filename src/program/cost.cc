@@ -96,10 +96,11 @@ Cost step_cost(const Program& program, const Step& step) {
   if (!call) return {};
   const OperatorRow* row = find_operator(call->op);
   if (row) row = &work_row(*row);
-  if (!row || row->cls == OpClass::kView || call->results.empty()) return {};
+  if ((row && row->cls == OpClass::kView) || call->results.empty()) return {};
   // Memory that is only reserved costs nothing. Memory that is filled is written, not read.
   const bool fills = fills_memory(step);
-  if (row->cls == OpClass::kFactory && call->op.find("empty") != std::string::npos) return {};
+  if (row && row->cls == OpClass::kFactory && call->op.find("empty") != std::string::npos)
+    return {};
 
   Cost cost;
   int64_t elements = 0;
@@ -114,6 +115,10 @@ Cost step_cost(const Program& program, const Step& step) {
     elements = std::max(elements, program.values.at(id).numel());
   }
   if (!first || fills) return cost;
+  if (!row) {  // opaque: at least this
+    cost.flops = static_cast<double>(elements);
+    return cost;
+  }
   const bool products = row->cls == OpClass::kMatmul || row->cls == OpClass::kConv ||
                         row->cls == OpClass::kAttention || row->cls == OpClass::kRecurrent;
   const double taken = bag_elements(program, *call);

@@ -38,6 +38,14 @@ TEST(Cost, FusedAttentionSpelledOutCostsItsSteps) {
   EXPECT_GT(spelled_cost(p, attention, false).flops, step_cost(p, attention).flops);
 }
 
+TEST(Cost, OpaqueOperatorsCostAtLeastTheirTensors) {
+  Program p;
+  for (int i = 0; i < 2; ++i) p.values.push_back({DType::kFloat32, {6, 8}, {8, 1}, 0, i});
+  const Step opaque = AtenCall{"aten.i0.default", {{"self", {ValueRef{0}}}}, {1}, {}};
+  EXPECT_EQ(step_cost(p, opaque).bytes, 2.0 * 4 * 6 * 8);
+  EXPECT_EQ(step_cost(p, opaque).flops, 6.0 * 8);
+}
+
 // torch.zeros writes its memory, and so do these. None of them reads or computes.
 TEST(Cost, FilledMemoryIsWrittenOnce) {
   Program p;

@@ -107,6 +107,8 @@ std::vector<ValueId> operands_of(const AtenCall& call) {
   return out;
 }
 
+bool is_opaque(const AtenCall& call) { return !find_operator(call.op); }
+
 bool does_arithmetic(const AtenCall& call) {
   const OperatorRow* row = find_operator(call.op);
   if (!row) return true;

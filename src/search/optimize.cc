@@ -80,6 +80,7 @@ class Optimizer::Run {
       const auto phase = clock_.scope("record");
       reference_ = verifier_.prepare(request_, options_.verify);
     }
+    for (const std::string& warning : reference_.warnings) report("warning", warning);
     result_.reference = result_.base = result_.optimized = reference_.task;
     result_.reference_source = request_.text;
     result_.measured = evaluator_.measures();

@@ -150,7 +150,8 @@ std::vector<TrialRequest> plan_trials(const LoadedPair& tasks, const VerifyOptio
   std::vector<Variation> variations = {Variation::kScaleDown, Variation::kScaleUp,
                                        Variation::kNegative, Variation::kUneven};
   if (has_exponentials(reference)) {
-    variations.insert(variations.end(), {Variation::kFar, Variation::kOutliers});
+    variations.push_back(Variation::kFar);
+    if (has_exponentials_in_rows(reference)) variations.push_back(Variation::kOutliers);
   }
   if (!is_drawn_around_zero(reference)) variations.push_back(Variation::kMixedSigns);
   if (!varied_state(reference).empty()) {

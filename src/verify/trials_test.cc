@@ -83,6 +83,18 @@ TEST(Trials, HaveTiesWhereNumbersAreCompared) {
   EXPECT_EQ(count_of(Variation::kTies, planned(task)), 1);
 }
 
+TEST(Trials, HaveOutliersWhereExponentialsMeetInRows) {
+  const auto outliers = [](std::initializer_list<const char*> ops) {
+    Task task = with_outputs({1000});
+    for (const char* op : ops) task.forward.steps.emplace_back(AtenCall{op, {}, {0}, {}});
+    return count_of(Variation::kOutliers, planned(task));
+  };
+  EXPECT_EQ(outliers({"aten.sigmoid.default"}), 0);
+  EXPECT_EQ(outliers({"aten.softmax.int"}), 1);
+  EXPECT_EQ(outliers({"aten.exp.default", "aten.sum.dim_IntList"}), 1);
+  EXPECT_EQ(outliers({"aten.exp.default", "aten.cumsum.default"}), 1);
+}
+
 TEST(Trials, FreshMemoryHoldsEachKindInTurn) {
   std::set<Unwritten> kinds;
   for (const TrialRequest& request : planned(with_outputs({1000}))) kinds.insert(request.unwritten);

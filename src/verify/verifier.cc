@@ -17,6 +17,7 @@
 #include "verify/blame.h"
 #include "verify/coverage/coverage.h"
 #include "verify/coverage/excess.h"
+#include "verify/coverage/opaque_calls.h"
 #include "verify/trials.h"
 #include "verify/verdict/statistics.h"
 #include "verify/verdict/tree_text.h"
@@ -176,6 +177,7 @@ Reference Verifier::prepare(const RecordRequest& request, const VerifyOptions& o
   if (built.fault) throw_fault(*built.fault);
   Reference reference = prepare(canonical(built.value->task));
   reference.record_seconds = built.value->record_seconds;
+  reference.warnings = std::move(built.value->warnings);
   return reference;
 }
 
@@ -359,6 +361,9 @@ bool Verifier::check_coverage(const Reference& reference, const Task& candidate,
     stage.reason = "Triton kernels do " + percent_text(found.share) +
                    " of the reference's work, where at least " +
                    percent_text(options.minimum_share) + " is asked for";
+  } else if (const std::string calls = other_opaque_calls(reference.task, candidate);
+             !calls.empty() && !options.without.contains("opaque")) {
+    stage.reason = calls + " [opaque]";
   } else if (const std::string fault = excess(reference.task, candidate); !fault.empty()) {
     stage.stage = Stage::kCorrect;
     stage.reason = fault;

@@ -55,6 +55,7 @@ struct Reference {
   Task task;
   int id = -1;
   double record_seconds = 0;
+  std::vector<std::string> warnings;  // what the recording tells people
 };
 
 // Which function runs which stages (docs/stages.md):

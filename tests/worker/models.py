@@ -414,3 +414,91 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(4, 8)]
 """)
+
+model("operators_outside_of_the_table", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.basis = nn.Parameter(torch.linalg.qr(torch.randn(6, 6))[0])
+    def forward(self, x, ids):
+        spd = x @ x.mT + 6 * torch.eye(6)
+        solved = torch.linalg.solve(spd, x)
+        factor = torch.linalg.cholesky(spd)
+        values = torch.linalg.svdvals(x + self.basis)
+        stop = torch.isin(ids, torch.tensor([1, 4, 5]))
+        return solved, factor, values, stop, torch.histc(x, 8, -3.0, 3.0), torch.relu(torch.linalg.det(spd))
+def get_inputs():
+    return [torch.randn(3, 6, 6), torch.randint(0, 8, (5, 7))]
+""")
+
+model("opaque_in_place", """
+class Model(nn.Module):
+    def forward(self, x, y):
+        z = x * 2
+        z.copysign_(y)
+        return torch.relu(z), z
+def get_inputs():
+    return [torch.randn(4, 8), torch.randn(4, 8)]
+""")
+
+model("distributions", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(8, 8)
+    def forward(self, x, action):
+        mean, scale = self.net(x).chunk(2, -1)
+        normal = torch.distributions.Normal(mean, F.softplus(scale) + 1e-3)
+        choice = torch.distributions.Categorical(logits=x)
+        return normal.log_prob(action).sum(-1), normal.entropy(), choice.entropy()
+def get_inputs():
+    return [torch.randn(4, 8), torch.randn(4, 4)]
+""")
+
+model("generator_none", """
+class Model(nn.Module):
+    def forward(self, x):
+        noise = torch.randn(x.shape, generator=None)
+        return x + noise + torch.rand(4, 8, generator=None)
+def get_inputs():
+    return [torch.randn(4, 8)]
+""")
+
+model("ordered_dict_of_fields", """
+import collections
+import dataclasses
+import typing
+
+class Output(collections.OrderedDict):
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                self[field.name] = value
+    def __getitem__(self, key):
+        return super().__getitem__(key) if isinstance(key, str) else tuple(self.values())[key]
+
+@dataclasses.dataclass
+class Encoded(Output):
+    hidden: typing.Optional[torch.Tensor] = None
+    pooled: typing.Optional[torch.Tensor] = None
+    attentions: typing.Optional[tuple] = None
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+    def forward(self, x):
+        h = F.gelu(self.fc(x))
+        return Encoded(hidden=h, pooled=torch.tanh(h[:, 0]))
+def get_inputs():
+    return [torch.randn(2, 4, 8)]
+""")
+
+model("dtype_among_the_inputs", """
+class Model(nn.Module):
+    def forward(self, x, dtype, form):
+        return (x.relu() * 2).to(dtype), x.contiguous(memory_format=form)
+def get_inputs():
+    return [torch.randn(2, 3, 4, 5), torch.float16, torch.channels_last]
+""")

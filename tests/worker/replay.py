@@ -5,6 +5,9 @@ function of the caller's.
 """
 
 import torch
+from recording import operator_table
+
+TABLE = operator_table()
 
 
 def decode(arg, values):
@@ -73,6 +76,12 @@ def check_numbering(program):
     assert storages == list(range(len(storages)))
 
 
+def storages_of(step, program):
+    """The storages of a call's operands."""
+    listed = [arg for given in step["args"].values() for arg in (given if isinstance(given, list) else [given])]
+    return {program["values"][arg["v"]]["storage"] for arg in listed if isinstance(arg, dict) and "v" in arg}
+
+
 def run(program, inputs, launch=None):
     """The outputs of a Program on CPU tensors."""
     check_numbering(program)
@@ -85,10 +94,11 @@ def run(program, inputs, launch=None):
             continue
         for number, tensor in zip(step["results"], call(step, values)):
             if number is not None:
-                if step["op"] == "aten.scaled_dot_product_attention.default":
-                    # The layout of its result is the kernel's choice; recorded is CUDA's.
-                    value = program["values"][number]
-                    tensor = torch.empty_strided(value["shape"], value["strides"]).copy_(tensor)
+                value = program["values"][number]
+                # The layout of such results is the kernel's choice; recorded is CUDA's, or that of fake tensors.
+                own = step["op"] == "aten.scaled_dot_product_attention.default" or step["op"] not in TABLE
+                if own and value["storage"] not in storages_of(step, program):
+                    tensor = torch.empty_strided(value["shape"], value["strides"], dtype=tensor.dtype).copy_(tensor)
                 values[number] = tensor
                 check(tensor, program["values"][number])
     storages = {}
@@ -114,6 +124,8 @@ def build(tree, leaves, label):
         if kind == "object":
             fields = {key: build(item, leaves, label) for key, item in what["fields"].items()}
             return (what["type"], fields)
+        if kind == "torch":
+            return getattr(torch, what)
         return float(what)
     return tree
 

@@ -95,7 +95,7 @@ def recorded(client, tools):
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_task_does_what_the_model_does(name, recorded):
     task = recorded(name)
-    if name == "random_in_forward":
+    if name in ("random_in_forward", "generator_none"):
         replay.run_task(task)
         return
     state, arguments, result, after = replay.run_task(task)

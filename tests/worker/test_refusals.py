@@ -90,9 +90,9 @@ class Model(nn.Module):
 def get_inputs():
     return [torch.randn(3)]
 """),
-    "operator": ("operator", forward("return torch.linalg.svd(x)[1]  # HERE")),
-    "unlisted operator is not taken apart": ("operator", forward(
-        "return torch.special.i0(x)  # HERE")),
+    "operator": ("operator", forward("return torch._standard_gamma(x.abs() + 1)  # HERE")),
+    "sparse": ("unsupported", forward("return torch.sparse_coo_tensor(torch.zeros(2, 3, dtype=torch.int64), "
+                                      "x[0, :3], (4, 4))  # HERE")),
     "unlisted recurrent network": ("operator", forward(
         "return torch.gru(x, torch.ones(4, dtype=torch.int64), x.new_zeros(1, 1, 8),\n"
         "                 self.g._flat_weights, True, 1, 0.0, False, False)[0]",
@@ -131,6 +131,8 @@ def get_inputs():
         "return x * a.elapsed_time(b)  # HERE")),
     "operator in machine code": ("hidden-launch", forward(
         "return torch.ops.mkldnn._linear_pointwise(x, x, None, 'none', [], '')  # HERE")),
+    "state in an attribute": ("survives", forward(
+        "self.h = torch.tanh(x if self.h is None else x + self.h)  # HERE\nreturn self.h", init="self.h = None")),
     "output kept": ("survives", forward(
         "if not hasattr(self, 'kept'):\n    self.kept = x * 2\nreturn self.kept")),
     "output kept by input": ("survives", forward(
@@ -252,15 +254,13 @@ def test_refused_at_its_line(name, client, tools):
 
 def test_the_operator_is_named(client, tools):
     reply, _ = client.run(tools.request(CASES["operator"][1]))
-    assert "linalg_svd" in reply["message"]
+    assert "aten._standard_gamma.default is not supported" in reply["message"]
 
 
 def test_the_operator_of_the_program_is_named_when_a_part_is_missing(client, tools):
-    operators = {name: how for name, how in tools.operators.items() if name != "aten.bmm.default"}
-    source = forward("return torch.einsum('bij,bjk->bik', x, x)", inputs="[torch.randn(2, 3, 3)]")
-    reply, _ = client.run(tools.request(source, operators=operators))
-    assert "aten.einsum.default is not supported" in reply["message"]
-    assert "aten.bmm.default" in reply["message"]
+    operators = {name: how for name, how in tools.operators.items() if not name.startswith("aten.rrelu")}
+    reply, _ = client.run(tools.request(forward("return F.rrelu(x, training=True)"), operators=operators))
+    assert "aten.rrelu.default is not supported (a part of it: aten.rrelu_with_noise" in reply["message"]
 
 
 # What a message says of the case: what was wrong, by its name, and what to do instead.
@@ -269,7 +269,9 @@ SAYS = {
     "no class": "the file defines no Model, the class of the program",
     "no get_inputs": "the file defines no get_inputs, which returns forward's arguments in a list",
     "get_inputs gives no list": "get_inputs returned a tensor: return forward's arguments in a list",
-    "complex": "operator aten.fft_fft.default is not supported",
+    "complex": "dtype torch.complex64, which is not supported",
+    "sparse": "makes a sparse tensor (sparse_coo), which cannot be recorded: use a dense one",
+    "state in an attribute": "each call leaves another tensor behind in model.h, which the next one reads",
     "complex dtype": "dtype torch.complex64, which is not supported (supported: bfloat16, ",
     "many dimensions": "a tensor has 17 dimensions, where at most 16 are supported",
     "a second device": "uses a second device (3)",

@@ -134,6 +134,33 @@ TEST(Operators, BrokenCallsAreInputErrors) {
   EXPECT_NO_THROW(make("aten.relu_.default", {{"self", v(0)}}, {0}));
 }
 
+TEST(Operators, OutsideOfTheTableAreThoseOfTensorsAlone) {
+  const at::Tensor x = at::rand({3, 4}), y = at::rand({5});
+  expect_same(run("aten.special_i0e.default", {{"self", v(0)}}, {x})[0], at::special_i0e(x));
+  expect_same(
+      run("aten.isin.Tensor_Tensor", {{"elements", v(0)}, {"test_elements", v(1)}}, {x, y})[0],
+      at::isin(x, y));
+  const auto refused = [](const std::string& op, const Json& args) {
+    try {
+      OperatorCall call(call_from(op, args), at::kCPU);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::vector<std::pair<std::string, Json>> others = {
+      {"aten.from_file.default", {{"filename", "/etc/passwd"}, {"size", 4}}},  // takes no tensor
+      {"aten._standard_gamma.default", {{"self", v(0)}}},                      // draws
+      {"aten.set_.source_Tensor", {{"self", v(0)}, {"source", v(1)}}},         // exchanges memory
+      {"aten.masked_select.default", {{"self", v(0)}, {"mask", v(1)}}},        // sized by data
+      {"aten._resize_output_.default",
+       {{"self", v(0)}, {"size", {9}}, {"device", {{"device", "cuda"}}}}},
+      {"aten.is_nonzero.default", {{"self", v(0)}}}};  // returns no tensor
+  for (const auto& [op, args] : others) {
+    EXPECT_NE(refused(op, args).find("outside the operator table"), std::string::npos) << op;
+  }
+}
+
 TEST(Operators, EmptyFamily) {
   for (const char* op : {"aten.empty.memory_format", "aten.empty_like.default",
                          "aten.new_empty.default", "aten.empty_strided.default",

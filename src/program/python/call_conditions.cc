@@ -63,6 +63,8 @@ void argument_leaves(const Json& tree, const std::string& path, std::vector<std:
     std::string& leaf = leaves.at(body.get<size_t>());
     if (!leaf.empty()) checks.push_back(path + " is " + leaf);  // one tensor, given twice
     if (leaf.empty()) leaf = path;
+  } else if (kind == "torch") {
+    checks.push_back(path + " is torch." + checked_keyword(body.get<std::string>()));
   } else if (kind == "dict") {
     std::string keys;
     for (const Json& item : body) keys += python_literal(item[0]) + ", ";

@@ -139,13 +139,18 @@ bool StepWriter::returns_list(const AtenCall& call) const {
 namespace {
 
 struct Spelled {
-  const std::vector<SchemaArg>& slots;
+  std::vector<SchemaArg> slots;
   const Arg* self;  // the first argument; null where it is left out
   PythonCall call;
 };
 Spelled spelled_call(const AtenCall& call) {
   const OperatorRow* row = find_operator(call.op);
-  if (!row) throw InputError("export: operator " + call.op + " is not in the table");
+  if (!row) {  // arguments by name, as the table does not know their order
+    Spelled out{{}, nullptr, {.callee = "torch.ops." + call.op}};
+    for (const auto& [name, arg] : call.args)
+      out.slots.push_back({.name = name, .kwarg_only = true});
+    return out;
+  }
   const std::vector<SchemaArg>& slots = operator_schema(*row).args;
   const Arg* self = slots.empty() ? nullptr : call.find(slots[0].name);
   return {slots, self, python_call(call.op, self && self->is_value())};

@@ -22,10 +22,11 @@ double step_seconds(const Program& program, const Step& step, const DeviceProfil
   const Cost cost = step_cost(program, step);
   const auto* call = std::get_if<AtenCall>(&step);
   const OperatorRow* row = call ? find_operator(call->op) : nullptr;
-  if (!row || row->cls == OpClass::kView || (cost.bytes == 0 && cost.flops == 0)) return 0;
+  if (!call || (row && row->cls == OpClass::kView) || (cost.bytes == 0 && cost.flops == 0))
+    return 0;
   const DType dtype = program.values.at(step_defines(step).front()).dtype;
   return std::max(cost.bytes / profile.bytes_per_second,
-                  cost.flops / rate(row->cls, dtype, profile)) +
+                  cost.flops / rate(row ? row->cls : OpClass::kPointwise, dtype, profile)) +
          profile.launch_seconds;
 }
 

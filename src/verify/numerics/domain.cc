@@ -222,6 +222,14 @@ bool reduces_rows(const Task& task) {
   });
 }
 
+bool has_exponentials_in_rows(const Task& task) {
+  const bool scans = any_call(task.forward, [](const AtenCall& call) {
+    const OperatorRow* row = row_of(call);
+    return row && row->cls == OpClass::kScan;
+  });
+  return has_exponentials(task) && (scans || reduces_rows(task));
+}
+
 bool takes_roots(const Task& task) {
   return any_call(task.forward, [](const AtenCall& call) {
     const OperatorRow* row = row_of(call);

@@ -34,6 +34,8 @@ bool compares(const Task& task);
 
 // Returns whether the program makes something of rows as a whole, such as sums or maxima.
 bool reduces_rows(const Task& task);
+// Whether a task has exponentials, and sums, maxima or running ones over rows.
+bool has_exponentials_in_rows(const Task& task);
 
 // Returns whether the program takes roots, such as a variance's.
 bool takes_roots(const Task& task);

@@ -22,6 +22,7 @@ const std::vector<Check>& checks() {
       {"slice", Stage::kCompile, false, "kernels are text that runs nothing when compiled"},
       {"compile", Stage::kCompile, false, "kernels are what Triton compiles"},
       {"share", Stage::kCoverage, true, "launches that contribute do a share of the work"},
+      {"opaque", Stage::kCoverage, true, "operators outside the table are the reference's"},
       {"noop", Stage::kCorrect, true, "without its launches the result is another"},
       {"work", Stage::kCorrect, false, "no more work than many times the reference's"},
       {"interface", Stage::kCorrect, true, "structure, shapes, dtypes, aliasing"},
