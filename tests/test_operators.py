@@ -89,6 +89,26 @@ def test_the_document_is_current():
     assert subprocess.run([sys.executable, str(DOCUMENT_SCRIPT), "--check"]).returncode == 0
 
 
+def test_the_list_of_opaque_operators_is_that_of_this_pytorch():
+    script = TESTS.parent / "scripts" / "opaque_operators.py"
+    assert subprocess.run([sys.executable, str(script), "--check"]).returncode == 0
+
+
+@pytest.mark.parametrize("name", [
+    "from_file.default",               # takes no tensor
+    "_standard_gamma.default",         # draws
+    "_philox_uniform.default",         # draws, and its tags do not say so
+    "masked_select.default",           # as many elements as the data say
+    "set.source_Tensor",               # gives a tensor other memory
+    "native_batch_norm.default",       # overwrites statistics, and its schema does not say so
+    "_to_sparse.default",              # another layout
+    "item.default", "save.default"])   # no tensor; TorchScript's own
+def test_operators_that_no_program_may_call_are_not_in_the_list(name):
+    from recording import operator_table
+    assert operator_table().get("aten." + name) in (None, "whole", "decompose")
+    assert "aten.histc.default" in operator_table() and "aten.linalg_lu_solve.default" in operator_table()
+
+
 # What a schema's arguments are given where they have no default.
 GIVEN = {"Tensor": "a%d", "List[Tensor]": "[a0, a1]", "number": "2", "int": "1", "float": "0.5",
          "bool": "False", "List[int]": "[4, 4]"}

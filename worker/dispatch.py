@@ -17,7 +17,6 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 import literals
 from lineage import same_lineage
 from metadata import Shortcuts
-from opaque import may_be_opaque
 from refusal import TO_THE_CPU, Refused, host_read, kind_of
 from streams import DEVICE
 from tape import (DTYPES, MAX_CONSTANT, MAX_CONSTANT_BEFORE, MAX_RANK, Call, Tape, Value,
@@ -322,8 +321,10 @@ class Recorder(TorchDispatchMode):
             if (self.operators.get(name) == "decompose" or name in _OF_CUDA) and func in table:
                 with self:
                     return table[func](*args, **kwargs)
-            if may_be_opaque(func):
+            if self.operators.get(name) == "opaque":
                 return self._opaque(func, name, args, kwargs)
+        if "sparse" in name:
+            self._refuse_sparse(name)
         part = "" if self.called == name else " (a part of it: %s)" % name
         return self.refuse("operator", "operator %s is not supported%s: docs/operators.md lists those that "
                            "are" % (self.called, part))
@@ -333,6 +334,10 @@ class Recorder(TorchDispatchMode):
         if not self.constructing:
             self.opaque.setdefault(name, self.file.location())
         return self._record(func, name, args, kwargs)
+
+    def _refuse_sparse(self, name):
+        self.refuse("unsupported", "operator %s is of sparse tensors, which cannot be recorded: use a dense "
+                    "one, or index_add_ and scatter by its indices" % name)
 
     def _into(self, plain, args, kwargs):
         """`op(..., out=tensor)` as the operator and a copy of its result."""
@@ -417,9 +422,7 @@ class Recorder(TorchDispatchMode):
             if isinstance(item, torch.Tensor):
                 self.check_dtype(item.dtype)
                 if item.layout != torch.strided:
-                    self.refuse("unsupported", "operator %s makes a sparse tensor (%s), which cannot be recorded: "
-                                "use a dense one, or index_add_ and scatter by its indices"
-                                % (self.called or name, str(item.layout)[6:]))
+                    self._refuse_sparse(self.called or name)
                 if item.dim() > MAX_RANK:
                     self.refuse("unsupported", "a tensor has %d dimensions, where at most %d are supported"
                                 % (item.dim(), MAX_RANK))

@@ -82,6 +82,10 @@ struct OperatorRow {
 std::span<const OperatorRow> operator_table();
 const OperatorRow* find_operator(std::string_view name);  // nullptr when outside the table
 
+// Operators outside of the table that a Program may call (opaque_operators.cc), sorted by name.
+std::span<const std::string_view> opaque_operators();
+bool is_opaque_operator(std::string_view name);
+
 // Returns the row that says what an operator computes and what that costs. For an operator that
 // works in place it is the row of the name without the underscore, if the table has it
 // ("aten.addmm.default" for "aten.addmm_.default").

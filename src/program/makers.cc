@@ -107,7 +107,7 @@ std::vector<ValueId> operands_of(const AtenCall& call) {
   return out;
 }
 
-bool is_opaque(const AtenCall& call) { return !find_operator(call.op); }
+bool is_opaque(const AtenCall& call) { return is_opaque_operator(call.op); }
 
 bool does_arithmetic(const AtenCall& call) {
   const OperatorRow* row = find_operator(call.op);

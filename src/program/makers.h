@@ -36,8 +36,8 @@ const AtenCall* maker_of(const Program& program, ValueId id);
 // Returns the values that `call` is given, including those in lists.
 std::vector<ValueId> operands_of(const AtenCall& call);
 
-// Whether an operator is opaque: not in the table. It is PyTorch's call, of which nothing is known
-// but what it reads, makes and writes.
+// Whether an operator is opaque: PyTorch's call, of which nothing is known but what it reads, makes
+// and writes (ops/opaque_operators.cc).
 bool is_opaque(const AtenCall& call);
 
 // Whether an operator does arithmetic: it does not only view, copy, fill or draw. One that is not

@@ -39,6 +39,7 @@ const Json& operators_json() {
     for (const OperatorRow& row : operator_table()) {
       map[std::string(row.name)] = recorded_name(row.recorded);
     }
+    for (std::string_view name : opaque_operators()) map[std::string(name)] = "opaque";
     return map;
   }();
   return all;

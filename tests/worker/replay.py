@@ -96,7 +96,7 @@ def run(program, inputs, launch=None):
             if number is not None:
                 value = program["values"][number]
                 # The layout of such results is the kernel's choice; recorded is CUDA's, or that of fake tensors.
-                own = step["op"] == "aten.scaled_dot_product_attention.default" or step["op"] not in TABLE
+                own = step["op"] == "aten.scaled_dot_product_attention.default" or TABLE[step["op"]] == "opaque"
                 if own and value["storage"] not in storages_of(step, program):
                     tensor = torch.empty_strided(value["shape"], value["strides"], dtype=tensor.dtype).copy_(tensor)
                 values[number] = tensor

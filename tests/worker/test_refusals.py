@@ -270,7 +270,7 @@ SAYS = {
     "no get_inputs": "the file defines no get_inputs, which returns forward's arguments in a list",
     "get_inputs gives no list": "get_inputs returned a tensor: return forward's arguments in a list",
     "complex": "dtype torch.complex64, which is not supported",
-    "sparse": "makes a sparse tensor (sparse_coo), which cannot be recorded: use a dense one",
+    "sparse": "is of sparse tensors, which cannot be recorded: use a dense one",
     "state in an attribute": "each call leaves another tensor behind in model.h, which the next one reads",
     "complex dtype": "dtype torch.complex64, which is not supported (supported: bfloat16, ",
     "many dimensions": "a tensor has 17 dimensions, where at most 16 are supported",

@@ -195,67 +195,6 @@ void check_writes(const AtenCall& call, const c10::FunctionSchema& schema) {
   }
 }
 
-// Whether it is a type that opaque operators may have (worker/opaque.py).
-bool is_plain(const c10::Type& type) {
-  switch (type.kind()) {
-    case TypeKind::OptionalType:
-      return is_plain(*type.castRaw<c10::OptionalType>()->getElementType());
-    case TypeKind::ListType:
-      return is_plain(*type.castRaw<c10::ListType>()->getElementType());
-    case TypeKind::TensorType:
-    case TypeKind::IntType:
-    case TypeKind::SymIntType:
-    case TypeKind::FloatType:
-    case TypeKind::BoolType:
-    case TypeKind::NumberType:
-    case TypeKind::StringType:
-    case TypeKind::ScalarTypeType:
-    case TypeKind::LayoutType:
-    case TypeKind::MemoryFormatType:
-    case TypeKind::DeviceObjType:
-    case TypeKind::GeneratorType:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool is_of_tensors(const c10::Type& type) {
-  if (type.kind() == TypeKind::OptionalType) {
-    return is_of_tensors(*type.castRaw<c10::OptionalType>()->getElementType());
-  }
-  if (type.kind() == TypeKind::ListType) {
-    return is_of_tensors(*type.castRaw<c10::ListType>()->getElementType());
-  }
-  return type.kind() == TypeKind::TensorType;
-}
-
-// Whether a program may call an operator that the table does not have: it takes tensors, and its
-// results and effects are a matter of shapes and dtypes. worker/opaque.py asks the same.
-bool may_be_opaque(const c10::OperatorHandle& handle) {
-  const c10::FunctionSchema& schema = handle.schema();
-  constexpr std::array<std::string_view, 3> kOthers = {"aten::_resize_output",
-                                                       "aten::_resize_output_", "aten::_copy_from"};
-  const bool tagged =
-      std::ranges::any_of(std::array{at::Tag::inplace_view, at::Tag::nondeterministic_seeded,
-                                     at::Tag::dynamic_output_shape, at::Tag::data_dependent_output},
-                          [&](at::Tag tag) { return handle.hasTag(tag); });
-  const auto& arguments = schema.arguments();
-  return schema.name().starts_with("aten::") && !tagged && !schema.returns().empty() &&
-         std::ranges::find(kOthers, schema.name()) == kOthers.end() &&
-         std::ranges::all_of(schema.returns(),
-                             [](const c10::Argument& result) {
-                               return result.type()->kind() == TypeKind::TensorType;
-                             }) &&
-         std::ranges::all_of(arguments,
-                             [](const c10::Argument& argument) {
-                               return is_plain(*argument.real_type()) && !argument.is_out();
-                             }) &&
-         std::ranges::any_of(arguments, [](const c10::Argument& argument) {
-           return is_of_tensors(*argument.real_type());
-         });
-}
-
 }  // namespace
 
 at::Scalar to_scalar(const Arg& arg) {
@@ -295,8 +234,8 @@ void OperatorCall::resolve(const AtenCall& call, at::Device device) {
   handle_ = c10::Dispatcher::singleton().findSchema({name, overload});
   if (!handle_) throw InputError("this PyTorch has no operator " + call.op);
   // Records come from workers that are not trusted, and PyTorch has operators that open files.
-  if (!find_operator(call.op) && !may_be_opaque(*handle_)) {
-    throw InputError(call.op + " is outside the operator table, and no operator of tensors alone");
+  if (!find_operator(call.op) && !is_opaque_operator(call.op)) {
+    throw InputError(call.op + " is no operator that a program may call");
   }
   const c10::FunctionSchema& schema = handle_->schema();
   size_t used = 0;

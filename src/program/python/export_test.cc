@@ -85,6 +85,32 @@ TEST(Export, ReachesAttributesThatPythonHasNoSyntaxFor) {
   EXPECT_NE(text.find("p2 = self.d.none\n"), std::string::npos) << text;
 }
 
+// Nothing of a Task is pasted unchecked: an operator is one of the lists, and arguments have names.
+TEST(Export, OpaqueOperatorsAreCalledByNames) {
+  Task task;
+  task.source = {"model.py", "Model", {}, {"x"}};
+  task.inputs.values = {{DType::kFloat32, {4}, {1}, 0, 0}};
+  task.inputs.outputs = {0};
+  task.forward.values = {{DType::kFloat32, {4}, {1}, 0, 0}, {DType::kFloat32, {4}, {1}, 0, 1}};
+  task.forward.inputs = {0};
+  task.forward.outputs = {1};
+  task.arguments = Json::array({{{"in", 0}}});
+  task.result = {{"out", 0}};
+  const auto with = [&](const std::string& op, const std::string& name) {
+    task.forward.steps = {AtenCall{op, {{"self", {ValueRef{0}}}, {name, {int64_t{4}}}}, {1}, {}}};
+    return export_python(task, "class Model: pass\n");
+  };
+  EXPECT_NE(
+      with("aten.histc.default", "bins").find("= torch.ops.aten.histc.default(bins=4, self=x_)"),
+      std::string::npos)
+      << with("aten.histc.default", "bins");
+  EXPECT_THROW(with("aten.save.default", "bins"), InputError);
+  EXPECT_THROW(with("aten.histc.default(f(), ", "bins"), InputError);
+  for (const char* name : {"bins=f(), b", "*", "class", "", "b ins", "b\nf()"}) {
+    EXPECT_THROW(with("aten.histc.default", name), InputError) << name;
+  }
+}
+
 // Triton takes one keyword for both.
 TEST(Export, ParametersMayHaveTheNamesOfOptions) {
   Kernel kernel;

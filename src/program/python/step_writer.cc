@@ -145,10 +145,12 @@ struct Spelled {
 };
 Spelled spelled_call(const AtenCall& call) {
   const OperatorRow* row = find_operator(call.op);
-  if (!row) {  // arguments by name, as the table does not know their order
+  if (!row) {  // opaque: arguments by name, as nothing here knows their order
+    if (!is_opaque_operator(call.op)) throw InputError("export: no operator " + call.op);
     Spelled out{{}, nullptr, {.callee = "torch.ops." + call.op}};
-    for (const auto& [name, arg] : call.args)
-      out.slots.push_back({.name = name, .kwarg_only = true});
+    for (const auto& [name, arg] : call.args) {
+      out.slots.push_back({.name = checked_keyword(name), .kwarg_only = true});
+    }
     return out;
   }
   const std::vector<SchemaArg>& slots = operator_schema(*row).args;
