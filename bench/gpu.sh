@@ -167,9 +167,9 @@ step_kernels() {  # kernels of libraries that are installed in the folder PACKAG
     --out "$out/real_kernels.jsonl" -- --backend cuda
 }
 
-step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates
+step_throughput() {  # verdicts a second; CLASSES="small,products": of these, SCALE: of the candidates, EXECUTORS="1,2,4"
   "$PYTHON" bench/throughput.py "$BUILD/kernelwright" ${CLASSES:+--only "$CLASSES"} \
-    --scale "${SCALE:-1}" --out "$out/throughput.json"
+    --scale "${SCALE:-1}" --executors "${EXECUTORS:-0}" --out "$out/throughput.json"
 }
 
 step_intervals() {  # ten tasks timed five times: do the intervals contain what they should

@@ -194,7 +194,7 @@ def quantile(values, q):
     return ordered[min(len(ordered) - 1, int(q * len(ordered)))]
 
 
-def measure(tool, name, count, backend, jobs, keep):
+def measure(tool, name, count, backend, jobs, executors, keep):
     tasks, target = CLASSES[name]
     with tempfile.TemporaryDirectory() as folder:
         batch, out = pathlib.Path(folder, "batch.jsonl"), pathlib.Path(folder, "results.jsonl")
@@ -203,8 +203,9 @@ def measure(tool, name, count, backend, jobs, keep):
                 print(json.dumps({"id": str(i), "reference_text": reference,
                                   "candidate_text": candidate}), file=file)
         command = [tool, "verify", "--batch", batch, "--out", out, "--backend", backend]
-        process = subprocess.run([*map(str, command), *(["--jobs", str(jobs)] if jobs else [])],
-                                 capture_output=True, text=True)
+        for option, number in (("--jobs", jobs), ("--executors", executors)):
+            command += [option, number] if number else []
+        process = subprocess.run([*map(str, command)], capture_output=True, text=True)
         results = [json.loads(line) for line in out.read_text().splitlines()]
         if keep:
             pathlib.Path(keep, name + ".jsonl").write_text(out.read_text())
@@ -222,7 +223,7 @@ def measure(tool, name, count, backend, jobs, keep):
     phases = {phase: statistics.median(r["phases"].get(phase, 0) for r in own)
               for phase in sorted({p for r in own for p in r.get("phases", {})})}
     references = sum(seconds for r in own for phase, seconds in r["phases"].items() if phase.startswith("reference"))
-    return {"class": name, "target": target, "verdicts": len(results), "outcomes": outcomes,
+    return {"class": name, "executors": executors or "default", "target": target, "verdicts": len(results), "outcomes": outcomes,
             "verdicts_per_s": len(results) / (finished - started),
             "references_s": references,
             "verdicts_per_s_cached": len(results) / (finished - started - references),
@@ -241,16 +242,19 @@ def main():
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--only", default=",".join(CLASSES))
     parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--executors", default="0",
+                        help="numbers of executors, each measured in turn; 0: as the tool chooses")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the batches' results there, CLASS.jsonl")
     parser.add_argument("--scale", type=float, default=1, help="of the number of candidates")
     arguments = parser.parse_args()
     rows = []
-    for name in arguments.only.split(","):
+    turns = [(name, int(number)) for name in arguments.only.split(",") for number in arguments.executors.split(",")]
+    for name, executors in turns:
         row = measure(arguments.kernelwright, name, int(COUNTS[name] * arguments.scale),
-                      arguments.backend, arguments.jobs, arguments.keep)
+                      arguments.backend, arguments.jobs, executors, arguments.keep)
         rows.append(row)
-        print("%-16s %7.1f verdicts/s (%g wanted)  p50 %.3f s  p99 %.3f s  start %.1f s  %s %s %s" % (
-            name, row["verdicts_per_s"], row["target"], row["p50_s"], row["p99_s"], row["start_s"],
+        print("%-16s %-7s %7.1f verdicts/s (%g wanted)  p50 %.3f s  p99 %.3f s  start %.1f s  %s %s %s" % (
+            name, row["executors"], row["verdicts_per_s"], row["target"], row["p50_s"], row["p99_s"], row["start_s"],
             row["outcomes"], row["says"], row["odd"][:1] + row["error"]), flush=True)
         pathlib.Path(arguments.out).write_text(json.dumps(
             {"command": "bench/throughput.py", "backend": arguments.backend,

@@ -194,7 +194,7 @@ void put(std::string& out, T value) {
 
 void put_layout(const at::Tensor& tensor, std::string& out) {
   put(out, static_cast<int8_t>(tensor.scalar_type()));
-  put(out, tensor.is_neg());
+  put(out, tensor.is_neg() || tensor.is_conj());
   put(out, tensor.dim());
   for (int64_t size : tensor.sizes()) put(out, size);
   for (int64_t stride : tensor.strides()) put(out, stride);

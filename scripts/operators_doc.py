@@ -30,6 +30,7 @@ FAMILIES = {"Pointwise": "pointwise", "Reduction": "reduction", "Scan": "reducti
 # Why the teacher writes no kernel: (pattern of names, reason), the first that fits.
 NO_ORDER = "no family orders elements"
 WRITES = "in PyTorch's random stream: a kernel cannot draw the same numbers"
+COMPLEX = "Triton has no complex numbers"
 ATOMIC = "elements meet at one place: no family has atomics"
 RARE = "seldom in models: none yet"
 UNWRITTEN = [
@@ -49,6 +50,8 @@ UNWRITTEN = [
     ("aten.multi_margin_loss.*", RARE), ("aten.linspace.*", RARE), ("aten.*_window.*", RARE),
     ("aten.digamma.*", RARE), ("aten.addr.*", RARE),
     ("aten.view.dtype", "memory, not elements: no index map"),
+    *[("aten.%s.default" % name, COMPLEX)
+      for name in ("complex", "polar", "_conj_physical", "angle", "view_as_real", "view_as_complex")],
     ("aten.*empty_strided.*", RARE), ("aten.eye.*", RARE), ("aten.logspace.*", RARE),
     ("aten.fill_diagonal_.*", RARE), ("aten.pow_.Tensor", RARE),
     ("aten.tri*_indices.*", RARE), ("aten.multilabel_margin_loss*", RARE),

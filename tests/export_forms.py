@@ -21,7 +21,7 @@ from command import ROOT
 from recording import operator_table
 
 SEEDS = ROOT / "tests/fuzz/export"
-DTYPES = set("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split())
+DTYPES = set("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint8 bool complex64 complex128".split())
 TORCH_NAMES = DTYPES | {"strided", "contiguous_format", "preserve_format", "channels_last",
                         "channels_last_3d"}
 TRITON_DTYPES = set("float16 bfloat16 float32 float64 int1 int8 int16 int32 int64 uint8 uint16 uint32 "
@@ -94,7 +94,7 @@ def _kw_misfit(tensors, expected):
         if tensor.layout != torch.strided or tensor.is_nested or wraps:
             return name + "..."
         if not (tensor.is_cuda != _kw_interpreted and tensor.dtype == dtype and tensor.shape == shape
-                and tensor.stride() == strides and not tensor.is_neg()):
+                and tensor.stride() == strides and not (tensor.is_neg() or tensor.is_conj())):
             found = (str(tensor.device), tensor.dtype, tuple(tensor.shape), tensor.stride())
             recorded = (_kw_device, dtype, shape, strides)
             return "..." % (name, found, recorded)
@@ -119,6 +119,7 @@ ALIGNED
 # an export before you put another hash here.
 FIXED = {
     "_kw_laid_out": ["7d3d665a081baa01"],
+    "_kw_placed": ["014f57a5faa096fd"],
     "_kw_is_same": ["5da0e749d12bada0"],
     "_kw_lie_as": ["55141e93957bc056", "096b43306b1a1799"],
     "_kw_items": ["a8ed96622688041f"],
@@ -127,7 +128,7 @@ FIXED = {
     "_kw_described": ["5dac4b8ed28f7b1e"],
     "_kw_change": ["c121add78b256890"],
     "_kw_kept": ["2673857a28175d3f"],
-    "_kw_Host": ["c259f237679270c4"],
+    "_kw_Host": ["1add4b88210bc2d8"],
     "_kw_found_host": ["dd440b8be51cbb7b"],
     "_kw_modes": ["63ac09f7bb4d7432"],
     "_kw_Call": ["417df3e1630cec4a"],
@@ -149,7 +150,7 @@ GRAPHS = {"_kw_graph_settings", "_kw_found_settings", "_kw_is_watched", "_kw_Cud
 OBJECTS = {"_kw_found_host": "_kw_host = _kw_found_host()", "_kw_Cuda": "_kw_cuda = _kw_Cuda()",
            "_kw_found_settings": "_kw_settings = _kw_found_settings()"}
 DESCRIPTOR = "_kw_descriptors.TensorDescriptor"
-OPTIONAL = GRAPHS | {"_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
+OPTIONAL = GRAPHS | {"_kw_placed", "_kw_laid_out", "_kw_is_same", "_kw_lie_as", "_kw_Made", "_kw_are_tables", "_kw_Launch"}
 ORIGINAL = """
 def _kw_original(self, args, kwargs, why):
     if not self.__dict__.get("_kw_warned"):
@@ -523,6 +524,14 @@ def check_steps(node, kernels, launches, names, found):
     return given, [item.id for item in last.value.elts]
 
 
+def is_placing(statement):
+    """Whether it is what gives arguments their places, by names."""
+    found = re.fullmatch(r"if kwargs:\n    args, kwargs = _kw_placed\(args, kwargs, (\(.*\))\)", ast.unparse(statement))
+    names = ast.parse(found[1]).body[0].value if found else None
+    return isinstance(names, ast.Tuple) and all(isinstance(name, ast.Constant) and isinstance(name.value, str)
+                                                for name in names.elts)
+
+
 def check_forward(node, taken, results):
     """`taken` is what the steps take from the model, and `results` are theirs."""
     need(ast.unparse(node.args) == "self, *args, **kwargs" and not node.decorator_list
@@ -530,7 +539,7 @@ def check_forward(node, taken, results):
     steps = Steps({})
     given, known = [], []
     *body, run, last = node.body
-    for statement in body:
+    for statement in body[1:] if is_placing(body[0]) else body:
         if isinstance(statement, ast.If) and "call" in ast.unparse(statement.test) + ast.unparse(statement.body[0])[:4] \
                 or ast.unparse(statement).startswith("bound, call = "):
             known.append(statement)

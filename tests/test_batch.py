@@ -434,7 +434,7 @@ def test_the_batch_goes_on_after_kernels_that_break_the_device(tmp_path):
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     with adopted_orphans() as orphans:
-        process = run("verify", "--backend", "cpu", "--jobs", 2, "--trials", 1, "--trial-timeout", 20,
+        process = run("verify", "--backend", "cpu", "--jobs", 2, "--trials", 1, "--trial-timeout", 100,
                       "--batch", batch, env={"TMPDIR": str(temporary)})
         expect_none(orphans)
     results = results_of(tmp_path)

@@ -63,6 +63,9 @@ PARTS = {"device=_kw_device": ["device=print(1)", "device=f'{x}'", "device=_kw_d
          "key = object()": ["key = f()"],
          "self.fc.weight": ["self.fc.weight()", "self.__class__", "torch.weight", "getattr(self, f())"],
          "args[0][\"x\"]": ["args[0][f()]", "args[0].x", "f(args[0])"],
+         "= _kw_placed(args, kwargs, (": ["= f(args, kwargs, (", "= _kw_placed(args, f(), (",
+                                         "= _kw_placed(args, kwargs, (f(), "],
+         "args, kwargs = _kw_placed": ["args, self.f = _kw_placed", "args, torch = _kw_placed"],
          "kwargs or": ["kwargs or f() or", "self.f or"],
          "(4, 4), (4, 1)": ["(4, 4), (4, f())"],
          "_kw_interpreted = ": ["_kw_interpreted = f() or "]}

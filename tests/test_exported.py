@@ -141,6 +141,24 @@ def test_the_recorded_call_runs_the_steps(trees, monkeypatch):
     assert runs_own_steps(trees, monkeypatch, {"x": X}, [X, X], 2.0, float("-inf"), None)
 
 
+NAMED = {"batch": {"x": X}, "pair": [X, X], "scale": 2.0, "floor": float("-inf"), "mask": None}
+
+
+@pytest.mark.parametrize("by_place", range(5))
+def test_arguments_may_come_by_name(trees, monkeypatch, by_place):
+    names = list(NAMED)
+    by_name = {name: NAMED[name] for name in reversed(names[by_place:])}
+    assert runs_own_steps(trees, monkeypatch, *[NAMED[name] for name in names[:by_place]], **by_name)
+
+
+def test_arguments_by_name_that_were_not_recorded_run_the_original(trees, monkeypatch):
+    assert not runs_own_steps(trees, monkeypatch, **{**NAMED, "scale": 3.0})
+    assert not runs_own_steps(trees, monkeypatch, **{name: NAMED[name] for name in list(NAMED)[:4]})
+    for more in ({"mask": None}, {"other": X}):  # twice, and none of forward's
+        with pytest.raises(TypeError):
+            runs_own_steps(trees, monkeypatch, *NAMED.values(), **more)
+
+
 @pytest.mark.parametrize("what", OTHER_CALLS)
 def test_other_arguments_run_the_original(trees, monkeypatch, what):
     assert not runs_own_steps(trees, monkeypatch, *OTHER_CALLS[what])

@@ -327,5 +327,5 @@ _SHORTCUTS = {
     **_named(_affine_grid, "affine_grid_generator.default"),
     **_named(_copysign, "copysign.Tensor"),
     **_named(_grid_sampler, "grid_sampler.default"),
-    **_named(_ctc_loss, "ctc_loss.IntList"),
+    **_named(_ctc_loss, "ctc_loss.IntList ctc_loss.Tensor"),
 }

@@ -23,6 +23,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+import lazy_parameters
 import streams
 from addresses import Addresses
 from refusal import TO_THE_CPU, host_read
@@ -388,6 +389,7 @@ def patched(profile, recorder):
         (torch.nn.Module, "compile", lambda module, *args, **options: None),
         (torch.compiler, "disable", _uncompiled), (torch.compiler, "allow_in_graph", _uncompiled),
         (torch.library.Library, "impl", recorder.bodies.noting(torch.library.Library.impl)),
+        *lazy_parameters.STAND_INS,
     ]
     cpp_extension = sys.modules.get("torch.utils.cpp_extension")
     if cpp_extension is not None:

@@ -10,7 +10,7 @@ numbered when a tape is written out.
 import math
 
 DTYPES = {"float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8",
-          "bool"}
+          "bool", "complex64", "complex128"}
 MAX_CONSTANT = 4096  # elements of a constant tensor that a call makes
 MAX_CONSTANT_BEFORE = 1 << 20  # the same before the first call: exports do not spell these out
 # The reader of tasks (src/program) refuses larger tensors.

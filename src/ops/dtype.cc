@@ -9,7 +9,7 @@
 namespace kw {
 namespace {
 
-enum class Kind { kFloat, kInt, kBool };
+enum class Kind { kFloat, kInt, kBool, kComplex };
 
 struct Row {
   std::string_view name, triton;
@@ -18,7 +18,7 @@ struct Row {
   double eps;
 };
 
-constexpr std::array<Row, 10> kRows = {{
+constexpr std::array<Row, 12> kRows = {{
     {"float64", "fp64", 8, Kind::kFloat, 0x1p-52},
     {"float32", "fp32", 4, Kind::kFloat, 0x1p-23},
     {"float16", "fp16", 2, Kind::kFloat, 0x1p-10},
@@ -29,6 +29,8 @@ constexpr std::array<Row, 10> kRows = {{
     {"int8", "i8", 1, Kind::kInt, 0},
     {"uint8", "u8", 1, Kind::kInt, 0},
     {"bool", "i1", 1, Kind::kBool, 0},
+    {"complex64", "c64", 8, Kind::kComplex, 0},
+    {"complex128", "c128", 16, Kind::kComplex, 0},
 }};
 
 const Row& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
@@ -39,6 +41,11 @@ std::string_view dtype_name(DType dtype) { return row(dtype).name; }
 std::string_view triton_dtype(DType dtype) { return row(dtype).triton; }
 int64_t dtype_bytes(DType dtype) { return row(dtype).bytes; }
 bool is_floating(DType dtype) { return row(dtype).kind == Kind::kFloat; }
+bool is_complex(DType dtype) { return row(dtype).kind == Kind::kComplex; }
+DType real_type(DType dtype) {
+  if (!is_complex(dtype)) return dtype;
+  return dtype == DType::kComplex64 ? DType::kFloat32 : DType::kFloat64;
+}
 bool is_integral(DType dtype) { return row(dtype).kind == Kind::kInt; }
 double dtype_eps(DType dtype) { return row(dtype).eps; }
 
@@ -60,7 +67,7 @@ DType parse_dtype(std::string_view name) {
   }
   throw InputError("dtype \"" + std::string(name) +
                    "\" is not supported (supported: float64, float32, float16, bfloat16, int64, "
-                   "int32, int16, int8, uint8, bool)");
+                   "int32, int16, int8, uint8, bool, complex64, complex128)");
 }
 
 DType promote(DType a, DType b) {
@@ -68,6 +75,10 @@ DType promote(DType a, DType b) {
   const Kind ka = row(a).kind, kb = row(b).kind;
   if (ka == Kind::kBool) return b;
   if (kb == Kind::kBool) return a;
+  if (ka == Kind::kComplex || kb == Kind::kComplex) {
+    const bool wide = real_type(a) == DType::kFloat64 || real_type(b) == DType::kFloat64;
+    return wide ? DType::kComplex128 : DType::kComplex64;
+  }
   if (ka != kb) return ka == Kind::kFloat ? a : b;
   if (ka == Kind::kFloat) {
     const bool halves = dtype_bytes(a) == 2 && dtype_bytes(b) == 2;  // float16 with bfloat16

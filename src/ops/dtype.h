@@ -17,15 +17,19 @@ enum class DType {
   kInt8,
   kUInt8,
   kBool,
+  kComplex64,  // two float32, the real part first
+  kComplex128,
 };
 
 std::string_view dtype_name(DType dtype);  // "float32"
 DType parse_dtype(std::string_view name);  // InputError when unknown
 int64_t dtype_bytes(DType dtype);
-bool is_floating(DType dtype);
-bool is_integral(DType dtype);               // bool excluded
+bool is_floating(DType dtype);  // complex types excluded
+bool is_complex(DType dtype);
+DType real_type(DType dtype);   // of the parts of a complex type; other types as they are
+bool is_integral(DType dtype);  // bool excluded
 std::string_view triton_dtype(DType dtype);  // "fp32", "i1" for bool
-double dtype_eps(DType dtype);               // unit in the last place of 1; 0 for integers
+double dtype_eps(DType dtype);  // unit in the last place of 1; 0 for integers and complex types
 // Returns the least normal number of the type that kernels compute in. A device that flushes
 // subnormals takes smaller numbers for zero. 0 for float16, which kernels compute in float32, and
 // for integers.

@@ -9,7 +9,7 @@ namespace kw {
 namespace {
 
 // clang-format off
-constexpr std::array<std::string_view, 455> kOpaque = {{
+constexpr std::array<std::string_view, 449> kOpaque = {{
     "aten.__ilshift__.Scalar",
     "aten.__ilshift__.Tensor",
     "aten.__irshift__.Scalar",
@@ -35,7 +35,6 @@ constexpr std::array<std::string_view, 455> kOpaque = {{
     "aten._compute_linear_combination.default",
     "aten._conj.default",
     "aten._conj_copy.default",
-    "aten._conj_physical.default",
     "aten._conv_depthwise2d.default",
     "aten._convert_weight_to_int4pack.default",
     "aten._convert_weight_to_int4pack_for_cpu.default",
@@ -148,7 +147,6 @@ constexpr std::array<std::string_view, 455> kOpaque = {{
     "aten.addmv_.default",
     "aten.addr_.default",
     "aten.alias_copy.default",
-    "aten.angle.default",
     "aten.as_strided_copy.default",
     "aten.as_strided_scatter.default",
     "aten.asin_.default",
@@ -184,7 +182,6 @@ constexpr std::array<std::string_view, 455> kOpaque = {{
     "aten.cholesky_solve.default",
     "aten.col_indices.default",
     "aten.col_indices_copy.default",
-    "aten.complex.default",
     "aten.conj_physical_.default",
     "aten.conv_depthwise3d.default",
     "aten.conv_tbc.default",
@@ -333,7 +330,6 @@ constexpr std::array<std::string_view, 455> kOpaque = {{
     "aten.nonzero_static.default",
     "aten.ormqr.default",
     "aten.permute_copy.default",
-    "aten.polar.default",
     "aten.polygamma.default",
     "aten.polygamma_.default",
     "aten.put.default",
@@ -457,9 +453,7 @@ constexpr std::array<std::string_view, 455> kOpaque = {{
     "aten.upsample_trilinear3d_backward.default",
     "aten.values.default",
     "aten.values_copy.default",
-    "aten.view_as_complex.default",
     "aten.view_as_complex_copy.default",
-    "aten.view_as_real.default",
     "aten.view_as_real_copy.default",
     "aten.view_copy.default",
     "aten.view_copy.dtype",

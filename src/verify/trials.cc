@@ -84,7 +84,7 @@ bool judge_finite_part(TrialReport& report) {
 bool has_few_elements(const Task& task) {
   return std::any_of(task.forward.outputs.begin(), task.forward.outputs.end(), [&](ValueId id) {
     const Value& value = task.forward.values[id];
-    return is_floating(value.dtype) && value.numel() < kFewElements;
+    return is_floating(real_type(value.dtype)) && value.numel() < kFewElements;
   });
 }
 
@@ -101,7 +101,7 @@ bool has_few_indices(const Task& task) {
 std::vector<int> floating_inputs_of(const Task& task) {
   std::vector<int> out;
   for (size_t i = 0; i < task.inputs.outputs.size(); ++i) {
-    if (is_floating(task.inputs.values[task.inputs.outputs[i]].dtype)) {
+    if (is_floating(real_type(task.inputs.values[task.inputs.outputs[i]].dtype))) {
       out.push_back(static_cast<int>(i));
     }
   }

@@ -431,6 +431,92 @@ def get_inputs():
     return [torch.randn(3, 6, 6), torch.randint(0, 8, (5, 7))]
 """)
 
+model("rotary_by_complex_numbers", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        angles = torch.outer(torch.arange(6.0), 1.0 / 100 ** (torch.arange(0, 8, 2) / 8))
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles), persistent=False)
+        self.scale = nn.Parameter(torch.randn(4, dtype=torch.cfloat))
+    def forward(self, x):
+        z = torch.view_as_complex(x.float().reshape(2, 6, 4, 2)) * self.turns * self.scale
+        back = torch.view_as_real(z.conj() * 2 + 1j).flatten(-2)
+        return back.to(x.dtype), z, z.real, z.imag, z.abs(), z.angle(), x * 1j, z.mH
+def get_inputs():
+    return [torch.randn(2, 6, 8)]
+""")
+
+model("spectra", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, 5, 4, 3, 2))
+        self.filter = nn.Parameter(torch.view_as_complex(torch.randn(3, 3, 2)))
+    def forward(self, x):
+        f = torch.fft.rfft2(x)[..., :4, :3]
+        y = torch.einsum("bixy,ioxy->boxy", f, torch.view_as_complex(self.weight))
+        out = torch.zeros(2, 5, 8, 5, dtype=torch.cfloat, device=x.device)
+        out[:, :, :4, :3] = y
+        mixed = torch.fft.irfft(torch.fft.rfft(x[..., 0, :4], dim=-1) * self.filter.conj(), n=4)
+        return torch.fft.irfft2(out, s=(8, 8)), mixed, torch.fft.fft(x).abs(), torch.fft.fftshift(x, -1)
+def get_inputs():
+    return [torch.randn(2, 3, 8, 8)]
+""")
+
+model("magnitudes_of_stft", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("window", torch.hann_window(32))
+    def forward(self, x):
+        s = torch.stft(x, 32, 8, window=self.window, return_complex=True)
+        return s.abs().clamp_min(1e-5).log(), torch.istft(s, 32, 8, window=self.window, length=128)
+def get_inputs():
+    return [torch.randn(2, 128)]
+""")
+
+model("complex_literals", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("roots", torch.tensor([1j, -1 + 0.5j, 2.0]))
+    def forward(self, x):
+        return x * torch.tensor([1 + 2j, 3j, 0.5]) + self.roots, torch.complex(x, -x)
+def get_inputs():
+    return [torch.randn(2, 3)]
+""")
+
+model("counts_of_small_numbers", """
+class Model(nn.Module):
+    def forward(self, ids, w):
+        return torch.bincount(ids, minlength=16), torch.bincount(ids, w, minlength=20), \
+            torch.bincount(ids.byte(), weights=w.half(), minlength=16)
+def get_inputs():
+    return [torch.randint(0, 16, (64,)), torch.rand(64)]
+""")
+
+model("lengths_that_are_tensors", """
+class Model(nn.Module):
+    def forward(self, x, targets, n, m):
+        return F.ctc_loss(x.log_softmax(-1), targets, n, m), \
+            F.ctc_loss(x.log_softmax(-1), targets, n, m, reduction="none")
+def get_inputs():
+    return [torch.randn(20, 2, 10), torch.randint(1, 10, (2, 5)), torch.full((2,), 20), torch.full((2,), 5)]
+""")
+
+model("lazy_modules", """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d(), nn.Flatten(), nn.LazyLinear(5))
+        self.net(torch.zeros(2, 3, 8, 8))
+        self.eval()
+    def forward(self, x):
+        return self.net(x)
+def get_inputs():
+    return [torch.randn(2, 3, 8, 8)]
+""")
+
 model("opaque_in_place", """
 class Model(nn.Module):
     def forward(self, x, y):

@@ -36,17 +36,25 @@ at::ScalarType scalar_type(DType dtype) {
       return at::kByte;
     case DType::kBool:
       return at::kBool;
+    case DType::kComplex64:
+      return at::kComplexFloat;
+    case DType::kComplex128:
+      return at::kComplexDouble;
   }
   throw InputError("unknown dtype");
 }
 
 DType dtype_of(at::ScalarType type) {
-  for (DType dtype :
-       {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16, DType::kInt64,
-        DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8, DType::kBool}) {
+  for (DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16,
+                      DType::kInt64, DType::kInt32, DType::kInt16, DType::kInt8, DType::kUInt8,
+                      DType::kBool, DType::kComplex64, DType::kComplex128}) {
     if (scalar_type(dtype) == type) return dtype;
   }
   throw InputError(std::string("dtype ") + c10::toString(type) + " is not supported");
+}
+
+at::Tensor parts_of(const at::Tensor& tensor) {
+  return tensor.is_complex() ? at::view_as_real(tensor) : tensor;
 }
 
 namespace {

@@ -24,6 +24,9 @@ constexpr int16_t kUsedMemory = 0x3a35;
 
 at::ScalarType scalar_type(DType dtype);
 DType dtype_of(at::ScalarType type);
+// Returns a complex tensor as a real one with a last dimension of two: real and imaginary parts.
+// Returns any other tensor as it is.
+at::Tensor parts_of(const at::Tensor& tensor);
 
 // Overwrites the whole storage of a tensor of any dtype.
 void poison_storage(const at::Tensor& tensor);

@@ -17,6 +17,18 @@ char* bytes(const at::Tensor& tensor) {
   return static_cast<char*>(tensor.storage().mutable_data());
 }
 
+TEST(DTypes, PromoteAsInPyTorch) {
+  for (int a = 0; a <= static_cast<int>(DType::kComplex128); ++a) {
+    for (int b = 0; b <= static_cast<int>(DType::kComplex128); ++b) {
+      const auto x = static_cast<DType>(a), y = static_cast<DType>(b);
+      EXPECT_EQ(scalar_type(promote(x, y)), c10::promoteTypes(scalar_type(x), scalar_type(y)))
+          << dtype_name(x) << ", " << dtype_name(y);
+      EXPECT_EQ(dtype_bytes(x), static_cast<int64_t>(c10::elementSize(scalar_type(x))));
+    }
+    EXPECT_EQ(dtype_of(scalar_type(static_cast<DType>(a))), static_cast<DType>(a));
+  }
+}
+
 TEST_F(GuardsTest, NewBuffersArePoison) {
   for (at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16}) {
     EXPECT_TRUE(guards_.empty({3, 5}, {5, 1}, type).isnan().all().item<bool>());

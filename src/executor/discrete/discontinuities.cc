@@ -21,7 +21,7 @@ std::optional<Discontinuity> discontinuity_of(const Program& program, const Aten
   if (work.numerics == Numerics::kCut) return Discontinuity::kInteger;
   if (work.numerics == Numerics::kCompare) return Discontinuity::kZero;
   const DType made = program.values[result].dtype;
-  const bool converts = work.cls == OpClass::kCopy && !is_floating(made) && made != DType::kBool;
+  const bool converts = work.cls == OpClass::kCopy && is_integral(made);
   return converts ? std::optional(Discontinuity::kInteger) : std::nullopt;
 }
 

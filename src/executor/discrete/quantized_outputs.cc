@@ -44,7 +44,7 @@ std::optional<DiscreteOutput> compared(const Program& program, const AtenCall& c
 
 std::optional<DiscreteOutput> find_quantized_output(const Program& program, size_t position) {
   ValueId id = program.outputs[position];
-  if (is_floating(program.values[id].dtype)) return std::nullopt;
+  if (is_floating(real_type(program.values[id].dtype))) return std::nullopt;
   std::optional<DiscreteOutput> converted;
   while (true) {
     id = behind_views(program, id);

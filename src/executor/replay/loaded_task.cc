@@ -152,6 +152,7 @@ LoadedTask::LoadedTask(Task task, Backend& backend) : task_(std::move(task)), ba
   derive_ = prepare(task_.derive, "derive", true);
   inputs_ = prepare(task_.inputs, "inputs", true);
   forward_ = prepare(task_.forward, "forward", false);
+  forward_->give_parts_of_complex();
   if (backend.device().is_cpu()) forward_->convolve_in_tf32();
   varied_state_ = varied_state(task_);
   discrete_outputs_ = find_discrete_outputs(task_.forward);
@@ -164,6 +165,7 @@ Replay& LoadedTask::oracle() {
   if (!oracle_) {
     const Program program = with_sources(task_.forward, discrete_outputs_);
     oracle_ = std::make_unique<Replay>(Replay::wide(widened(program), program, backend_.device()));
+    oracle_->give_parts_of_complex();
   }
   return *oracle_;
 }
@@ -173,6 +175,7 @@ Replay& LoadedTask::traced() {
   if (!traced_) {
     traced_ = std::make_unique<Replay>(with_sources(task_.forward, discrete_outputs_),
                                        task_.kernels, kernels_.get(), backend_.device());
+    traced_->give_parts_of_complex();
     if (backend_.device().is_cpu()) traced_->convolve_in_tf32();
   }
   return *traced_;
@@ -193,10 +196,11 @@ AffineChange LoadedTask::choose_affine(const std::vector<at::Tensor>& state, uin
   seed_generators(seed);
   for (const int i : varied_state_) {
     if (state[i].numel() == 0 || is_fixed(i, varied)) continue;
-    if (is_constant(state[i])) {
-      change[i] = change_of_constant(state[i], any_sign && task_.state[i].kind == "parameter");
+    const at::Tensor tensor = parts_of(state[i]);
+    if (is_constant(tensor)) {
+      change[i] = change_of_constant(tensor, any_sign && task_.state[i].kind == "parameter");
     } else {
-      change[i] = any_sign ? change_of_parameter(state[i]) : scale_of_rows(state[i]);
+      change[i] = any_sign ? change_of_parameter(tensor) : scale_of_rows(tensor);
     }
   }
   return change;
@@ -210,10 +214,11 @@ AffineChange LoadedTask::choose_integers(const std::vector<at::Tensor>& state, u
   AffineChange change(state.size());
   for (const int i : varied_state_) {
     if (task_.state[i].kind != "parameter" || is_fixed(i, varied)) continue;
-    at::Tensor flat = state[i].reshape({-1}).clone();
+    const at::Tensor tensor = parts_of(state[i]);
+    at::Tensor flat = tensor.reshape({-1}).clone();
     make_integers(flat, seed);
-    const at::Tensor nothing = at::zeros({}, flat.options()).expand(state[i].sizes());
-    change[i] = {nothing, flat.reshape(state[i].sizes())};
+    const at::Tensor nothing = at::zeros({}, flat.options()).expand(tensor.sizes());
+    change[i] = {nothing, flat.reshape(tensor.sizes())};
   }
   return change;
 }
@@ -223,7 +228,7 @@ void LoadedTask::apply_affine(const AffineChange& change, const std::vector<at::
   for (size_t i = 0; i < change.size(); ++i) {
     if (!change[i]) continue;
     const auto& [scale, shift] = *change[i];
-    at::Tensor target = state[i];
+    at::Tensor target = parts_of(state[i]);
     target.mul_(scale.to(target.options())).add_(shift.to(target.options()));
   }
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "executor/device/test_backend.h"
 #include "executor/replay/replay.h"
 
@@ -43,6 +45,36 @@ TEST_F(OracleTest, ExplicitCastsDoNotRound) {
     EXPECT_EQ(out.scalar_type(), at::kDouble);
     EXPECT_TRUE(at::equal(out, x.to(at::kDouble) / 3));
   }
+}
+
+// 0.1 is no number of float32.
+TEST_F(OracleTest, ComplexNumbersAreWideToo) {
+  const Program program =
+      make_program({value_json("float32", {2}, 0), value_json("complex64", {2}, 1),
+                    value_json("complex64", {2}, 2), value_json("float32", {2}, 3)},
+                   {0},
+                   {step_json("aten.complex.default", {{"real", v(0)}, {"imag", v(0)}}, {1}),
+                    step_json("aten.mul.Tensor", {{"self", v(1)}, {"other", 0.1}}, {2}),
+                    step_json("aten.abs.default", {{"self", v(2)}}, {3})},
+                   {2, 3});
+  const at::Tensor x = at::tensor({3.0f, -2.0f});
+  run(program, {x});
+  EXPECT_EQ(recorded_[0].scalar_type(), at::kComplexFloat);
+  EXPECT_EQ(oracle_[0].scalar_type(), at::kComplexDouble);
+  EXPECT_TRUE(at::equal(at::real(oracle_[0]), x.to(at::kDouble) * 0.1));
+  EXPECT_TRUE(at::allclose(oracle_[1], x.to(at::kDouble).abs() * 0.1 * std::sqrt(2.0), 1e-15, 0));
+}
+
+// What is compared are numbers: real parts and imaginary ones.
+TEST_F(OracleTest, ComplexOutputsAreGivenAsTheirParts) {
+  const Program program =
+      make_program({value_json("float32", {3}, 0), value_json("complex64", {3}, 1)}, {0},
+                   {step_json("aten.complex.default", {{"real", v(0)}, {"imag", v(0)}}, {1})}, {1});
+  const at::Tensor x = at::tensor({3.0f, -2.0f, 0.5f});
+  Replay replay(program, {}, nullptr, at::kCPU);
+  EXPECT_TRUE(replay.run({x}, {}).at(0).is_complex());
+  replay.give_parts_of_complex();
+  EXPECT_TRUE(at::equal(replay.run({x}, {}).at(0), at::stack({x, x}, 1)));
 }
 
 TEST_F(OracleTest, FactoriesAndIntegerArithmeticAreWideToo) {

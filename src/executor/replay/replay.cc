@@ -21,7 +21,8 @@ int storage_count(const Program& program) {
 // ones.
 bool needs_strides(const AtenCall& call) {
   return call.op == "aten.view.default" || call.op == "aten.view.dtype" ||
-         call.op == "aten._unsafe_view.default" || call.op == "aten.as_strided.default";
+         call.op == "aten.view_as_complex.default" || call.op == "aten._unsafe_view.default" ||
+         call.op == "aten.as_strided.default";
 }
 
 std::string first_line(const std::exception& error) {
@@ -268,7 +269,9 @@ std::vector<at::Tensor> Replay::run(std::vector<at::Tensor> inputs, const Replay
     throw;
   }
   std::vector<at::Tensor> outputs;
-  for (ValueId id : program_.outputs) outputs.push_back(run.slots[id]);
+  for (ValueId id : program_.outputs) {
+    outputs.push_back(gives_parts_ ? parts_of(run.slots[id]) : run.slots[id]);
+  }
   laid_out_ = laid_out_ || (options.checked_ && !options.ablation_.part);
   return outputs;
 }
@@ -482,8 +485,11 @@ at::Tensor Replay::fill_empty(at::Tensor made, ValueId id, Run& run) {
 
 void Replay::define(int index, ValueId id, at::Tensor tensor, Run& run) {
   const Value& value = program_.values[id];
+  if (tensor.is_conj() || tensor.is_neg()) tensor = tensor.resolve_conj().resolve_neg();
   if (narrow_ && tensor.is_floating_point() && tensor.scalar_type() != at::kDouble) {
     tensor = tensor.to(at::kDouble);
+  } else if (narrow_ && tensor.is_complex() && tensor.scalar_type() != at::kComplexDouble) {
+    tensor = tensor.to(at::kComplexDouble);
   }
   const bool input = index < 0;
   if (!run.options.checked_) {

@@ -102,6 +102,9 @@ class Replay {
 
   // Gives float32 convolutions operands in TF32 in every run, for a CPU that replaces a device.
   void convolve_in_tf32() { convolve_in_tf32_ = true; }
+  // Makes runs return complex outputs as their real and imaginary parts, so that they are compared
+  // as real numbers are.
+  void give_parts_of_complex() { gives_parts_ = true; }
   // Returns whether ReplayOptions::as_kernels() makes a difference.
   bool has_kernel_arithmetic() const;
   // Returns whether ReplayOptions::ties_flipped() may make a difference.
@@ -167,6 +170,7 @@ class Replay {
   std::set<int> relaid_;
   bool guards_intact_ = true, laid_out_ = false;
   bool convolve_in_tf32_ = false;
+  bool gives_parts_ = false;
 };
 
 // Returns whether the strides of a tensor's dimensions larger than 1 are the recorded ones.

@@ -22,7 +22,8 @@ constexpr int64_t kOneOf = 16;  // one of so many indices of a dimension is chan
 std::vector<at::Tensor> whole_storages(const std::vector<at::Tensor>& tensors) {
   std::set<const void*> seen;
   std::vector<at::Tensor> out;
-  for (const at::Tensor& tensor : tensors) {
+  for (const at::Tensor& given : tensors) {
+    const at::Tensor tensor = parts_of(given);
     if (tensor.storage().nbytes() == 0) continue;
     if (!seen.insert(tensor.storage().unsafeGetStorageImpl()).second) continue;
     const int64_t count = tensor.storage().nbytes() / tensor.element_size();
@@ -46,7 +47,8 @@ at::Tensor without_repeats(at::Tensor tensor) {
 std::vector<at::Tensor> floating_inputs(const std::vector<at::Tensor>& inputs) {
   std::map<const void*, std::vector<at::Tensor>> by_storage;
   std::vector<at::Tensor> out;
-  for (const at::Tensor& input : inputs) {
+  for (const at::Tensor& given : inputs) {
+    const at::Tensor input = parts_of(given);
     if (!input.is_floating_point() || input.numel() == 0) continue;
     const at::Tensor own = without_repeats(input);
     std::vector<at::Tensor>& others = by_storage[own.storage().unsafeGetStorageImpl()];

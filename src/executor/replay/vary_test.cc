@@ -42,6 +42,13 @@ TEST_P(VaryTest, ChangesWhatTwoInputsShareOnce) {
 
 INSTANTIATE_TEST_SUITE_P(All, VaryTest, testing::Values(Variation::kUneven, Variation::kZeros));
 
+TEST_P(VaryTest, ReachesBothPartsOfComplexNumbers) {
+  const at::Tensor parts = ones({64, 96, 2});
+  vary({at::view_as_complex(parts)}, GetParam(), 1);
+  EXPECT_GT(changed(parts.select(2, 0)), 0.2);
+  EXPECT_GT(changed(parts.select(2, 1)), 0.2);
+}
+
 TEST(Vary, ViewsOfOtherTypesAreLeftToTheFirst) {
   const at::Tensor x = ones({32, 32}), bits = x.view(at::kBFloat16);
   vary({x, bits}, Variation::kUneven, 1);

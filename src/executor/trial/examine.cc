@@ -62,7 +62,7 @@ void Examination::compare_with_oracle(at::Device device, ExamineReport& report) 
   const Program& forward = task_.task().forward;
   for (size_t i = 0; i < outputs_.size(); ++i) {
     ExaminedOutput& output = report.outputs.emplace_back();
-    output.dtype = dtype_name(forward.values[forward.outputs[i]].dtype);
+    output.dtype = dtype_name(real_type(forward.values[forward.outputs[i]].dtype));
     output.elements = outputs_[i].numel();
     if (output.elements == 0) continue;
     if (outputs_[i].is_floating_point()) {

@@ -277,7 +277,7 @@ void take_inputs(const std::vector<bool>& mutated, const std::vector<at::Tensor>
 void take_errors(OutputSide& output, DType dtype, const Varied& varied, at::Device device) {
   output.errors = reference_errors(output.reference, output.oracle, device);
   if (varied.variation == Variation::kIntegers) output.errors.integers = integer_elements(output);
-  output.errors.dtype = dtype_name(dtype);
+  output.errors.dtype = dtype_name(real_type(dtype));
   if (output.reference.is_floating_point())
     output.gap = scale_gap(output.oracle, output.reference.scalar_type());
 }

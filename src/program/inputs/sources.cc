@@ -103,7 +103,7 @@ SourcedInputs split_sources(const Program& inputs) {
 
 bool applies(SourceChange change, const Program& made, const Source& source) {
   const Value& value = made.values[source.id];
-  if (is_floating(value.dtype) || value.numel() == 0) return false;
+  if (is_floating(real_type(value.dtype)) || value.numel() == 0) return false;
   const bool flags = value.dtype == DType::kBool, many = value.numel() > 1;
   switch (change) {
     case SourceChange::kEnds:
@@ -158,7 +158,7 @@ std::vector<int64_t> named_integers(const Program& forward) {
     const Arg* self = call->find("self");
     if (is_one_of(call->op, {"relu", "relu_", "abs", "abs_", "sign", "sign_", "sgn", "sgn_",
                              "leaky_relu", "leaky_relu_"}) &&
-        self && self->is_value() && !is_floating(forward.values[self->value()].dtype)) {
+        self && self->is_value() && is_integral(forward.values[self->value()].dtype)) {
       add_limit(0);
     }
     if (is_one_of(call->op,

@@ -118,7 +118,7 @@ def _kw_misfit(tensors, expected):
             and tensor.dtype == dtype
             and tensor.shape == shape
             and tensor.stride() == strides
-            and not tensor.is_neg()
+            and not (tensor.is_neg() or tensor.is_conj())
         ):
             found = (str(tensor.device), tensor.dtype, tuple(tensor.shape), tensor.stride())
             recorded = (_kw_device, dtype, shape, strides)

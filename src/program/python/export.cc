@@ -1,6 +1,7 @@
 #include "program/python/export.h"
 
 #include <algorithm>
+#include <set>
 
 #include "formats/base/error.h"
 #include "program/checked/checked_names.h"
@@ -30,6 +31,18 @@ constexpr const char* kArguments = "its kernels are for other arguments";
 constexpr const char* kGone = "a module or tensor of the model is gone";
 constexpr const char* kMemory = "tensors share memory otherwise than recorded";
 constexpr const char* kTables = "a table of the model was changed";
+
+// What forward calls where arguments come by name.
+constexpr const char* kPlaced = R"py(
+
+def _kw_placed(args, kwargs, names):
+    """Arguments by their places, where `kwargs` names all that are left of those that were recorded;
+    else as they are."""
+    left = names[len(args):]
+    if len(left) != len(kwargs) or not all(name in kwargs for name in left):
+        return args, kwargs
+    return args + tuple(kwargs[name] for name in left), {}
+)py";
 
 // The class: each part is some lines of it.
 class ModuleWriter {
@@ -77,6 +90,7 @@ class ModuleWriter {
     for (const Program* program : {&task_.forward, &task_.derive, &premises}) {
       if (out.empty()) out = exported(task_, *program).helper();
     }
+    if (!keywords().empty()) out += kPlaced;
     out += memory_.functions() + change_function() + bound_class(no_graph_.empty());
     if (no_graph_.empty()) out += graph_classes();
     if (asks_state_) out += made_class();
@@ -144,6 +158,19 @@ class ModuleWriter {
                        !parameters[k].starts_with("_kw") &&
                        std::count(parameters.begin(), parameters.end(), parameters[k]) == 1;
     return plain ? parameters[k] : "";
+  }
+
+  // The names of the recorded arguments, as a tuple; empty where forward does not name them all.
+  std::string keywords() const {
+    const size_t count = task_.arguments.size();
+    const std::vector<std::string>& all = task_.source.parameters;
+    if (count == 0 || all.size() < count) return "";
+    const std::vector<std::string> names(all.begin(), all.begin() + static_cast<long>(count));
+    const bool words = std::ranges::all_of(names, [](const auto& name) { return is_word(name); });
+    if (!words || std::set<std::string>(names.begin(), names.end()).size() != count) return "";
+    std::string out = "(";
+    for (const std::string& name : names) out += python_string(name) + ", ";
+    return out + ")";
   }
 
   static std::string argument(size_t k) { return "args[" + std::to_string(k) + "]"; }
@@ -303,6 +330,10 @@ class ModuleWriter {
     for (const std::string& check : checks_) condition += " or not (" + check + ")";
     const std::string given = arguments_.empty() ? "" : ", " + arguments_;
     std::string out = "    def forward(self, *args, **kwargs):\n";
+    if (const std::string names = keywords(); !names.empty()) {
+      out += "        if kwargs:\n            args, kwargs = _kw_placed(args, kwargs, " + names +
+             ")\n";
+    }
     out += original_if(condition, "\"" + std::string(kArguments) + "\"") + bind_arguments_ +
            R"py(        bound, call = self.__dict__.get("_kw_bound"), None
         if bound is not None and not torch.compiler.is_compiling():

@@ -125,13 +125,13 @@ class _kw_Host:
     def traits(tensors):
         """What decides whether kernels may run on tensors that are others in each call."""
         return tuple([
-            (type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16, t.dtype, t.shape, t.stride(), t.is_neg())
+            (type(t), t.get_device(), t.requires_grad, t.data_ptr() % 16, t.dtype, t.shape, t.stride(), t.is_neg() or t.is_conj())
             for t in tensors
         ])
 
     @staticmethod
     def places(tensors):
-        return [(t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_neg()) for t in tensors]
+        return [(t.data_ptr(), t.dtype, t.shape, t.stride(), t.is_neg() or t.is_conj()) for t in tensors]
 
     @staticmethod
     def versions(tensors):

@@ -116,7 +116,7 @@ std::vector<int> varied_state(const Task& task) {
   std::vector<int> out;
   for (size_t i = 0; i < task.state.size(); ++i) {
     const Value& value = task.init.values[task.init.outputs[i]];
-    if (!fixed[i] && is_floating(value.dtype)) out.push_back(static_cast<int>(i));
+    if (!fixed[i] && is_floating(real_type(value.dtype))) out.push_back(static_cast<int>(i));
   }
   return out;
 }

@@ -26,6 +26,7 @@ constexpr std::string_view kProduct = "a size of its result is a product of size
 constexpr std::string_view kPart = "takes a part: the rest would be work for nobody";
 constexpr std::string_view kInside = "what another operator runs inside";
 constexpr std::string_view kMemory = "is about memory, not about elements";
+constexpr std::string_view kComplex = "of complex numbers";
 constexpr std::string_view kVectors = "of vectors: too little work to be a task";
 constexpr std::string_view kLabels = "asks for more than any numbers: labels, or probabilities";
 constexpr std::string_view kIntegers = "gives integers of a kind that ties decide";
@@ -101,7 +102,9 @@ constexpr Reason kReasons[] = {
     {"select.int", kPart}, {"slice.Tensor", kPart}, {"split*", kPart}, {"unbind.int", kPart},
     {"chunk.default", kPart}, {"narrow.default", kPart}, {"diagonal.default", kPart},
     {"as_strided.default", kMemory}, {"alias.default", kMemory}, {"detach.default", kMemory},
-    {"view.dtype", kMemory},
+    {"view.dtype", kMemory}, {"view_as_real.default", kComplex},
+    {"view_as_complex.default", kComplex}, {"complex.default", kComplex},
+    {"polar.default", kComplex}, {"_conj_physical.default", kComplex}, {"angle.default", kComplex},
 };
 // clang-format on
 

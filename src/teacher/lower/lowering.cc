@@ -181,6 +181,9 @@ std::optional<Output> Lowering::stored_result(ValueId id) {
 }  // namespace
 
 Graph lower(const Task& task, const Stored& stored) {
+  for (const Value& value : task.forward.values) {
+    if (is_complex(value.dtype)) throw Refusal{"complex numbers, which Triton does not have"};
+  }
   try {
     return Lowering(task, true, stored).run();
   } catch (const Refusal&) {

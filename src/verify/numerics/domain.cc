@@ -24,8 +24,7 @@ bool any_call(const Program& program, const std::function<bool(const AtenCall&)>
 }
 
 bool is_integer(const Program& program, ValueId id) {
-  return id >= 0 && !is_floating(program.values[id].dtype) &&
-         program.values[id].dtype != DType::kBool;
+  return id >= 0 && is_integral(program.values[id].dtype);
 }
 
 // Whether integers are made of floating numbers.
@@ -122,7 +121,7 @@ bool may_look_up(const AtenCall& call) {
 bool is_drawn_around_zero(const Task& task) {
   const Program& inputs = task.inputs;
   return std::all_of(inputs.outputs.begin(), inputs.outputs.end(), [&](ValueId id) {
-    return !is_floating(inputs.values[id].dtype) ||
+    return !is_floating(real_type(inputs.values[id].dtype)) ||
            (is_around_zero(inputs, id) && !is_overwritten(inputs, id));
   });
 }
@@ -245,7 +244,8 @@ bool has_constants(const Task& task) {
   const Program& inputs = task.inputs;
   return std::any_of(inputs.outputs.begin(), inputs.outputs.end(), [&](ValueId id) {
     const Value& value = inputs.values[id];
-    return value.dtype == DType::kBool || (is_floating(value.dtype) && !is_drawn(inputs, id));
+    return value.dtype == DType::kBool ||
+           (is_floating(real_type(value.dtype)) && !is_drawn(inputs, id));
   });
 }
 
