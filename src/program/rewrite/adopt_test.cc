@@ -254,7 +254,8 @@ TEST(Adopt, FindsTheWeightThatTheReferenceUses) {
 TEST(Adopt, TakesPremisesOver) {
   Model reference;
   reference.state("table", reference.init.zeros(), "buffer")
-      .state("other", reference.init.neg(reference.init.zeros()), "buffer");
+      .state("other", reference.init.neg(reference.init.zeros()), "buffer")
+      .state("viewed", reference.init.view(reference.init.zeros()), "buffer");
   const Task given = sum_of(reference, {});
   const auto premises = [&](const std::function<ValueId(Model&)>& make, const std::string& name) {
     Model candidate;
@@ -269,8 +270,10 @@ TEST(Adopt, TakesPremisesOver) {
   };
   const auto zeros = [](Model& model) { return model.init.zeros(); };
   const auto negated = [](Model& model) { return model.init.neg(model.init.zeros()); };
-  EXPECT_EQ(premises(zeros, "table").first, (std::vector<bool>{true, false}));
-  EXPECT_EQ(premises(negated, "other").first, (std::vector<bool>{false, true}));
+  const auto viewed = [](Model& model) { return model.init.view(model.init.zeros()); };
+  EXPECT_EQ(premises(zeros, "table").first, (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(premises(negated, "other").first, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(premises(viewed, "viewed").first, (std::vector<bool>{false, false, true}));
   EXPECT_NE(premises(negated, "table").second.find("other steps"), std::string::npos);
 }
 

@@ -187,8 +187,9 @@ bool StateMatch::find_premises() {
     }
     for (const auto& [value, theirs] : held_) {
       if (!storages.contains(our_storage(value))) continue;
-      const std::string lineage =
-          our_steps_.lineage(value, known_.at(our_storage(value)).since + 1);
+      // A view is made after the last write.
+      const int known = std::max(known_.at(our_storage(value)).since, our_steps_.maker(value));
+      const std::string lineage = our_steps_.lineage(value, known + 1);
       const auto alike = their_entries(lineage);
       if (lineage.empty() || std::ranges::find(alike, theirs) == alike.end()) {
         fault_ =

@@ -30,6 +30,15 @@ int StepHistory::last_write(int storage, int end) const {
   return -1;
 }
 
+int StepHistory::maker(ValueId value) const {
+  const auto makes = [&](const Step& step) {
+    const std::vector<ValueId> made = step_defines(step);
+    return std::ranges::find(made, value) != made.end();
+  };
+  const auto found = std::ranges::find_if(program_.steps, makes);
+  return found == program_.steps.end() ? -1 : static_cast<int>(found - program_.steps.begin());
+}
+
 std::optional<std::vector<int>> StepHistory::steps_of(ValueId value, int end,
                                                       const KnownStorages& known) const {
   std::set<ValueId> values = {value};

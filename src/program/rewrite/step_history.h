@@ -28,6 +28,8 @@ class StepHistory {
   bool writes(int step, int storage) const { return written_[step].contains(storage); }
   // The last step before `end` that writes to a storage; -1 if none does.
   int last_write(int storage, int end) const;
+  // The step that makes a value; -1 for an input.
+  int maker(ValueId value) const;
   const std::set<int>& written(int step) const { return written_[step]; }
 
   // Returns the steps before `end` (all steps) that the elements of `value` come from, in order.
