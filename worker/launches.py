@@ -195,7 +195,7 @@ class Launches:
 
     @contextlib.contextmanager
     def installed(self):
-        saved = JITFunction._do_compile, Autotuner.run, jit.create_function_from_signature
+        saved = JITFunction._do_compile, Autotuner.run, jit.create_function_from_signature, JITFunction.run
         launches = self
 
         def record_instead(kernel, key, signature, device, constexprs, options, attrs, warmup):
@@ -209,14 +209,20 @@ class Launches:
             parameters = [jit.KernelParam(each.num, each._param, False, False) for each in parameters]
             return saved[2](signature, parameters, backend)
 
+        def run_on_real_numbers(kernel, *args, **kwargs):
+            if any(isinstance(value, torch.Tensor) and value.is_complex() for value in (*args, *kwargs.values())):
+                launches.recorder.refuse("raised", "kernel %s gets a tensor of complex numbers, which Triton does not "
+                                         "have: give it torch.view_as_real(tensor)" % kernel.__name__)
+            return saved[3](kernel, *args, **kwargs)
+
         previous = driver._active
         driver.set_active(self.driver)
         JITFunction._do_compile, Autotuner.run = record_instead, run_chosen_configuration
-        jit.create_function_from_signature = specialize_all
+        jit.create_function_from_signature, JITFunction.run = specialize_all, run_on_real_numbers
         try:
             yield
         finally:
-            JITFunction._do_compile, Autotuner.run, jit.create_function_from_signature = saved
+            JITFunction._do_compile, Autotuner.run, jit.create_function_from_signature, JITFunction.run = saved
             driver._active = previous
 
     # -- one launch -----------------------------------------------------------------------------

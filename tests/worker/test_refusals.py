@@ -201,6 +201,7 @@ def get_inputs():
 """),
     "second device": ("unsupported", forward("return x.to('cuda:1')  # HERE")),
     "strange result": ("unsupported", forward("return {1, 2}")),
+    "complex pointer": ("raised", KERNEL % "kernel[(1,)](torch.complex(x, x), y, 64, BLOCK=64)"),
     "option": ("option", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, ir_override='/tmp/a.ttir')"
                "  # HERE"),
     "option debug": ("option", KERNEL % "kernel[(1,)](x, y, 64, BLOCK=64, debug=True)  # HERE"),
@@ -269,6 +270,7 @@ SAYS = {
     "no class": "the file defines no Model, the class of the program",
     "no get_inputs": "the file defines no get_inputs, which returns forward's arguments in a list",
     "get_inputs gives no list": "get_inputs returned a tensor: return forward's arguments in a list",
+    "complex pointer": "gets a tensor of complex numbers, which Triton does not have: give it torch.view_as_real(",
     "complex number": "gets the complex number (2+1j) where only a tensor can hold it: give it torch.tensor((2+1j))",
     "sparse": "is of sparse tensors, which cannot be recorded: use a dense one",
     "state in an attribute": "each call leaves another tensor behind in model.h, which the next one reads",
